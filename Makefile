@@ -1,0 +1,53 @@
+# make test   everything CI runs: static checks, unit tests, the embedded Temporal server, end-to-end tests
+# make build  bin/starter and bin/worker
+#
+# As root on Debian `make test` installs the servers the tests need; elsewhere it says what is missing and the tests that need it skip.
+
+GO      ?= go
+BIN     := bin
+RACE    := ./bench/... ./drivers/... ./infra/... ./workers/... ./activities/... ./workflows/... ./starter/...
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -X github.com/durabench/durabench/bench/result.version=$(VERSION)
+
+.PHONY: test build deps check unit temporald e2e cross bench
+
+test: deps check
+	@$(MAKE) --no-print-directory -j2 temporald unit
+	@$(MAKE) --no-print-directory e2e
+	@$(MAKE) --no-print-directory cross
+
+build:
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/starter ./starter
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/worker ./workers
+
+deps:
+	@sh scripts/test-deps.sh
+
+check:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$unformatted" || { echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) tool workflowcheck ./workflows/...
+
+unit:
+	$(GO) test -race $(RACE)
+	CGO_ENABLED=0 $(GO) test ./drivers/sqlite/...
+
+# The embedded Temporal server is a module of its own: it takes minutes to compile the first time.
+temporald:
+	cd infra/temporald && $(GO) vet ./... && $(GO) test ./... && $(GO) build -trimpath -ldflags '-s -w' -o ../../$(BIN)/temporald .
+
+e2e: build
+	DURABENCH_TEMPORALD=$(CURDIR)/$(BIN)/temporald DURABENCH_STARTER=$(CURDIR)/$(BIN)/starter DURABENCH_WORKER=$(CURDIR)/$(BIN)/worker \
+		$(GO) test -tags e2e -count 1 -timeout 20m ./e2e/... ./infra/temporal/...
+
+# Every platform we say we build for, without cgo.
+cross:
+	@set -e; for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do \
+		echo "build $$target"; \
+		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -o /dev/null ./starter; \
+		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -o /dev/null ./workers; \
+	done
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./bench/... ./drivers/...

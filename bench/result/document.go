@@ -1,0 +1,243 @@
+// Package result is the result document: one JSON file per run from which every table, CSV, chart and verdict is derived. A value that
+// was not measured is absent, never zero.
+package result
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// SchemaVersion is the version of the document's format. It grows by one with each change that an old reader could misread.
+const SchemaVersion = 1
+
+// Verdict is the judgement of a leg or a run.
+type Verdict string
+
+// The verdicts of legs. A run carries the worst of its legs'.
+const (
+	Valid            Verdict = "valid"
+	GeneratorLimited Verdict = "generator-limited" // the harness, not the database, was the limit
+	Overloaded       Verdict = "overloaded"        // an open-loop rate that the database did not sustain
+	Failed           Verdict = "failed"            // operations failed past the error budget, or the step itself did
+	Invalid          Verdict = "invalid"           // answers were wrong
+	Unverified       Verdict = "unverified"        // answers were not checked
+	Interrupted      Verdict = "interrupted"       // the run was cancelled in the middle of it
+	Unsupported      Verdict = "unsupported"       // the engine cannot do it
+	Skipped          Verdict = "skipped"           // left out on purpose
+	NotRun           Verdict = "not run"           // never reached
+)
+
+// Document is the result of one run.
+type Document struct {
+	Schema      int             `json:"schema"`
+	Run         Run             `json:"run"`
+	Harness     Harness         `json:"harness"`
+	Spec        json.RawMessage `json:"spec"`       // as run, without secrets
+	SpecDigest  string          `json:"specDigest"` // SHA-256 of the spec's canonical JSON, hex
+	Plan        json.RawMessage `json:"plan"`
+	Corpus      Corpus          `json:"corpus"`
+	Engine      Engine          `json:"engine"`
+	Host        Host            `json:"host"`
+	Calibration *Calibration    `json:"calibration,omitempty"`
+	Legs        []Leg           `json:"legs"`             // every timed step of the plan, run or not
+	Sample      json.RawMessage `json:"sample,omitempty"` // one row, when asked for
+}
+
+// Run identifies the run and says how it went.
+type Run struct {
+	ID         string    `json:"id"`
+	Name       string    `json:"name,omitempty"`
+	Verdict    Verdict   `json:"verdict"`
+	Why        string    `json:"why,omitempty"`
+	Started    time.Time `json:"started"`
+	Finished   time.Time `json:"finished"`
+	Command    []string  `json:"command,omitempty"` // the exact command, secrets removed
+	WorkflowID string    `json:"workflowId,omitempty"`
+	Namespace  string    `json:"namespace,omitempty"`
+}
+
+// Harness is the build that measured.
+type Harness struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"` // source revision; absent when the build does not know it
+	Modified bool   `json:"modified,omitempty"` // built from a tree with changes
+	Go       string `json:"go"`
+	Cgo      bool   `json:"cgo"`
+}
+
+// Corpus identifies the data.
+type Corpus struct {
+	Seed    uint64 `json:"seed,string"` // a string: JSON numbers lose its low bits
+	Digest  string `json:"digest"`
+	Rows    int64  `json:"rows"`
+	Key     string `json:"key"`
+	Random  bool   `json:"random"`
+	RowSize int64  `json:"rowSizeBytes"` // mean encoded size of the first rows
+}
+
+// Setting is one setting as read back from the server.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Why   string `json:"why,omitempty"`
+}
+
+// Engine is the database as it was found.
+type Engine struct {
+	Name        string    `json:"name"`
+	Title       string    `json:"title"`
+	Family      string    `json:"family"`
+	Version     string    `json:"version,omitempty"`
+	Server      string    `json:"server"` // embedded, process, docker or endpoint
+	Endpoint    string    `json:"endpoint,omitempty"`
+	ImageDigest string    `json:"imageDigest,omitempty"`
+	Binary      string    `json:"binary,omitempty"`
+	TierAsked   string    `json:"tierAsked"`
+	Tier        string    `json:"tier,omitempty"` // read back
+	Settings    []Setting `json:"settings"`       // read back on a measured connection
+	Profile     []Setting `json:"profile"`        // what we set, and why
+	Clients     int       `json:"clients"`
+	Threads     int       `json:"threads"`
+	Sockets     *int      `json:"sockets,omitempty"` // connections that carried the load
+	Carries     string    `json:"carries,omitempty"` // how operations in flight are carried
+}
+
+// Host is the machine's fingerprint. Fields that could not be read are absent.
+type Host struct {
+	Name        string   `json:"name"`
+	OS          string   `json:"os"`
+	Arch        string   `json:"arch"`
+	Kernel      string   `json:"kernel,omitempty"`
+	CPUModel    string   `json:"cpuModel,omitempty"`
+	CPUs        int      `json:"cpus"`
+	MemoryBytes int64    `json:"memoryBytes,omitempty"`
+	Governor    string   `json:"governor,omitempty"`
+	THP         string   `json:"transparentHugePages,omitempty"`
+	SwapBytes   *int64   `json:"swapBytes,omitempty"`
+	ClockSource string   `json:"clockSource,omitempty"`
+	Virtual     string   `json:"virtualisation,omitempty"`
+	CgroupCPUs  *float64 `json:"cgroupCpus,omitempty"`
+	CgroupBytes *int64   `json:"cgroupMemoryBytes,omitempty"`
+	Filesystem  string   `json:"filesystem,omitempty"` // of the data directory
+	Digest      string   `json:"digest"`               // of the fields above but the name
+}
+
+// Calibration is the harness's own cost, measured on the dry engine in this run on this host.
+type Calibration struct {
+	NsPerOp float64 `json:"nsPerOp"` // worker CPU time per operation, wall × workers on a core ÷ operations
+	ClockNs float64 `json:"clockNs"` // one reading of the clock
+	Samples int64   `json:"samples"`
+	P99Ns   int64   `json:"p99Ns"` // service time the dry engine shows: the floor of what can be told apart
+}
+
+// Leg is one timed step.
+type Leg struct {
+	ID            string         `json:"id"`
+	Title         string         `json:"title"`
+	Kind          string         `json:"kind"`
+	Verdict       Verdict        `json:"verdict"`
+	Why           string         `json:"why,omitempty"`
+	Clients       int            `json:"clients"`
+	Threads       int            `json:"threads"`
+	Planned       int64          `json:"planned"`            // operations asked for
+	Measured      *Measured      `json:"measured,omitempty"` // absent when the leg did not run
+	Attempts      int            `json:"attempts,omitempty"`
+	Interruptions []Interruption `json:"interruptions,omitempty"`
+}
+
+// Interruption is one thing that happened to a leg other than being measured.
+type Interruption struct {
+	At    time.Time `json:"at"`
+	Cause string    `json:"cause"` // e.g. agent-lost, server-restarted, cancelled
+	Note  string    `json:"note,omitempty"`
+}
+
+// Measured is what a leg measured.
+type Measured struct {
+	Started    time.Time    `json:"started"`
+	WallNs     int64        `json:"wallNs"`
+	OK         int64        `json:"ok"`
+	Failed     int64        `json:"failed"`
+	Errors     []ErrorCount `json:"errors,omitempty"`
+	Throughput *float64     `json:"throughput,omitempty"` // successful operations per second; absent without any
+	Service    *Latency     `json:"service,omitempty"`
+	Response   *Latency     `json:"response,omitempty"`
+	Intervals  []Interval   `json:"intervals"`
+	Checked    int64        `json:"checked"` // answers compared by content
+	Wrong      int64        `json:"wrong"`
+	Examples   []Mismatch   `json:"examples,omitempty"`
+	RowsAfter  *int64       `json:"rowsAfter,omitempty"`  // rows the database counted after the leg
+	RowsWanted *int64       `json:"rowsWanted,omitempty"` // rows there must be
+	Stopped    string       `json:"stopped,omitempty"`
+	GC         GC           `json:"gc"`
+	SkewNs     int64        `json:"skewNs"`
+	Server     *Usage       `json:"server,omitempty"` // the database's process tree; absent when it cannot be read
+	ServerNote string       `json:"serverNote,omitempty"`
+	Agent      *Usage       `json:"agent,omitempty"` // the measuring process
+	AgentNote  string       `json:"agentNote,omitempty"`
+}
+
+// ErrorCount is one class of failed operations.
+type ErrorCount struct {
+	Class string   `json:"class"`
+	Count int64    `json:"count"`
+	Texts []string `json:"texts,omitempty"`
+}
+
+// Mismatch is one wrong answer.
+type Mismatch struct {
+	Index  uint64 `json:"index"`
+	Column string `json:"column,omitempty"`
+	Want   string `json:"want"`
+	Got    string `json:"got"`
+}
+
+// Latency is a distribution in nanoseconds. Quantiles are upper bounds of the bucket they fall in, at most 0.4 % above the true value;
+// Min, Max and Mean are exact.
+type Latency struct {
+	Count     int64   `json:"count"`
+	Mean      float64 `json:"mean"`
+	Min       int64   `json:"min"`
+	P01       int64   `json:"p01"`
+	P25       int64   `json:"p25"`
+	P50       int64   `json:"p50"`
+	P75       int64   `json:"p75"`
+	P90       int64   `json:"p90"`
+	P95       int64   `json:"p95"`
+	P99       int64   `json:"p99"`
+	P999      int64   `json:"p999"`
+	P9999     int64   `json:"p9999"`
+	Max       int64   `json:"max"`
+	Histogram string  `json:"histogram"` // HdrHistogram V2, compressed, base64
+}
+
+// Interval is one second of a leg.
+type Interval struct {
+	Second int64  `json:"second"`
+	OK     int64  `json:"ok"`
+	Failed int64  `json:"failed,omitempty"`
+	P50    *int64 `json:"p50,omitempty"` // ns
+	P99    *int64 `json:"p99,omitempty"` // ns
+	Max    *int64 `json:"max,omitempty"` // ns
+}
+
+// GC is the part of the agent's garbage collector in a leg.
+type GC struct {
+	Cycles    int64   `json:"cycles"`
+	PauseNs   int64   `json:"pauseNs"`
+	CPUShare  float64 `json:"cpuShare"`
+	HeapBytes int64   `json:"heapBytes"`
+}
+
+// Usage is the resources of a process tree during a leg. A nil field could not be read; it is never 0 in place of unknown.
+type Usage struct {
+	Processes    int      `json:"processes"`
+	CPUCores     *float64 `json:"cpuCores,omitempty"` // CPU seconds ÷ wall seconds
+	CPUSeconds   *float64 `json:"cpuSeconds,omitempty"`
+	MemoryMean   *int64   `json:"memoryMeanBytes,omitempty"`
+	MemoryPeak   *int64   `json:"memoryPeakBytes,omitempty"`
+	MemoryKind   string   `json:"memoryKind,omitempty"` // "pss", or the fallback "rss"
+	ReadBytes    *int64   `json:"diskReadBytes,omitempty"`
+	WrittenBytes *int64   `json:"diskWrittenBytes,omitempty"`
+	Missing      []string `json:"missing,omitempty"` // what could not be read, and why
+}

@@ -1,0 +1,28 @@
+#!/bin/sh
+# Installs the real servers that the tests run against, where it may: as root on Debian and its kin. Elsewhere it names what is
+# missing; the tests that need it then skip, except in CI, where they fail.
+set -eu
+
+need=""
+ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1 || need="$need postgresql"
+ls /usr/lib/postgresql/*/bin/pgbench >/dev/null 2>&1 || command -v pgbench >/dev/null 2>&1 || need="$need postgresql-contrib"
+command -v redis-server >/dev/null 2>&1 || command -v valkey-server >/dev/null 2>&1 || need="$need redis-server"
+command -v redis-benchmark >/dev/null 2>&1 || need="$need redis-tools"
+command -v cc >/dev/null 2>&1 || need="$need gcc libc6-dev"
+
+[ -n "$need" ] || exit 0
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+	echo "installing:$need"
+	apt-get update -qq
+	# Debian starts servers when it installs them; the tests start their own, so keep these from running.
+	policy=/usr/sbin/policy-rc.d
+	if [ ! -e "$policy" ]; then
+		printf '#!/bin/sh\nexit 101\n' >"$policy"
+		chmod +x "$policy"
+		trap 'rm -f "$policy"' EXIT
+	fi
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $need >/dev/null
+else
+	echo "not found, tests that need them will skip:$need"
+	echo "on Debian: apt-get install$need; elsewhere: the packages of PostgreSQL and Redis"
+fi
