@@ -7,7 +7,7 @@ GO      ?= go
 BIN     := bin
 RACE    := ./bench/... ./drivers/... ./infra/... ./workers/... ./activities/... ./workflows/... ./starter/...
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS := -X github.com/durabench/durabench/bench/result.version=$(VERSION)
+LDFLAGS := -X github.com/durabench/durabench/infra/build.version=$(VERSION)
 
 .PHONY: test build deps check unit temporald e2e cross bench
 

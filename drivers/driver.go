@@ -109,7 +109,8 @@ type Config struct {
 	Tier Tier
 	// Corpus gives the schema and the keys.
 	Corpus *corpus.Corpus
-	// Options are the engine's own settings of the spec's [engine] table, e.g. connections = "thread". Validated by Engine.Options.
+	// Options are the engine's own settings of the spec's [engine] table, e.g. connections = "thread". Checked by Engine.CheckOptions,
+	// read by Engine.Option.
 	Options map[string]string
 	// Logger is never nil.
 	Logger *slog.Logger
@@ -143,6 +144,8 @@ const (
 	TierNone    Tier = "none"    // kept in memory
 )
 
+var tiers = []Tier{TierOS, TierProcess, TierNone}
+
 // Settings is what a database said of itself.
 type Settings struct {
 	Tier   Tier      `json:"tier"`
@@ -161,6 +164,9 @@ var ErrNotFound = errors.New("key not found")
 
 // ErrExists is the error of a Create whose key is there already.
 var ErrExists = errors.New("key exists already")
+
+// ErrClosed is the error of an operation on a Client or Database that was closed before; its class is ClassConnection.
+var ErrClosed = errors.New("use after close")
 
 // Unsupported says that an engine cannot do what was asked, and why. It becomes the cell's text; it is not a failure.
 type Unsupported struct{ Why string }

@@ -16,6 +16,10 @@ const (
 	FamilyGraph       Family = "graph"
 )
 
+var families = []Family{
+	FamilyCalibration, FamilyEmbedded, FamilyRelational, FamilyKeyValue, FamilyDocument, FamilyMultiModel, FamilyGraph,
+}
+
 // ServerMode is how a database comes to be.
 type ServerMode string
 
@@ -26,6 +30,8 @@ const (
 	Docker   ServerMode = "docker"   // we start a container
 	Endpoint ServerMode = "endpoint" // someone else's server, only read back
 )
+
+var modes = []ServerMode{Embedded, Process, Docker, Endpoint}
 
 // Engine is one database product, as registered. Plain data and functions.
 type Engine struct {
@@ -57,6 +63,9 @@ type Option struct {
 	Name   string
 	Values []string // allowed values, the default first
 	Help   string
+	// Check decides in place of Values when the values are too many to list, such as sizes; Values then holds the default and, for the
+	// help, some more. Its error says what is allowed.
+	Check func(value string) error
 }
 
 // Server describes how to run an engine's server, as plain data and pure functions shared by process and docker.

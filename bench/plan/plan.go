@@ -3,62 +3,10 @@
 package plan
 
 import (
+	"fmt"
+
 	"github.com/durabench/durabench/bench/spec"
 )
-
-// State is what the dataset is like between steps.
-type State string
-
-// The dataset states, in the order in which a benchmark passes them.
-const (
-	Absent  State = "absent"  // no table
-	Empty   State = "empty"   // an empty table
-	Loaded  State = "loaded"  // every row at version 0
-	Updated State = "updated" // every row at version 1
-	Deleted State = "deleted" // an empty table again
-	Any     State = "any"     // the step does not look at the dataset
-)
-
-// Effect is what a step does to the dataset; recovery follows from it alone.
-type Effect string
-
-// The effects.
-const (
-	ReadOnly   Effect = "read-only"  // may run again as it is
-	Repeatable Effect = "repeatable" // writes the same versions again: may run again as it is
-	Consuming  Effect = "consuming"  // uses up the state it needs: that state is rebuilt before it runs again
-)
-
-// Kind is what a step is.
-type Kind string
-
-// The step kinds of today; later ones join them.
-const (
-	Prepare   Kind = "prepare"   // make the empty table
-	Attach    Kind = "attach"    // open what a load left and check its row count
-	Calibrate Kind = "calibrate" // the read leg on the dry engine: the harness's own cost
-	Create    Kind = "create"
-	Read      Kind = "read"
-	Update    Kind = "update"
-	Delete    Kind = "delete"
-)
-
-// Step is one unit of work: a timed leg, or an untimed step between legs.
-type Step struct {
-	ID      string `json:"id"`    // a path of words, e.g. "read"
-	Title   string `json:"title"` // for people, e.g. "Read"
-	Kind    Kind   `json:"kind"`
-	Timed   bool   `json:"timed"`
-	Needs   State  `json:"needs"`  // dataset state before
-	Leaves  State  `json:"leaves"` // dataset state after; Any when unchanged
-	Effect  Effect `json:"effect"`
-	Samples int64  `json:"samples,omitempty"`
-	Clients int    `json:"clients,omitempty"`
-	Threads int    `json:"threads,omitempty"`
-	Version uint32 `json:"version"` // the row version it writes or expects
-	// Skip is why the step will not run on this engine; empty when it will.
-	Skip string `json:"skip,omitempty"`
-}
 
 // Abilities is what a plan needs to know of an engine.
 type Abilities struct {
@@ -73,4 +21,133 @@ type Plan struct {
 	Engine string    `json:"engine"`
 	Mode   spec.Mode `json:"mode"`
 	Steps  []Step    `json:"steps"`
+}
+
+// DryEngine is the name of the engine that stores nothing and answers at once: its legs cost what the harness costs.
+const DryEngine = "dry"
+
+// Bounds of the operations of a calibration. It measures the harness, not the database, so a run of a few rows does not make it vague
+// and a run of very many does not make it long: at about 100 ns each it takes between 10 and 100 ms per core.
+const (
+	minCalibration = 100_000
+	maxCalibration = 1_000_000
+)
+
+// The row versions: create writes the first, update the second.
+const (
+	created = 0
+	updated = 1
+)
+
+// New returns the plan of s on an engine with abilities a. What the engine cannot do at all is an error, spec.Problems when the spec is
+// to blame.
+func New(s *spec.Spec, a Abilities) (*Plan, error) {
+	if s.Database != a.Engine {
+		return nil, fmt.Errorf("plan %s: the abilities are those of %s", s.Database, a.Engine)
+	}
+	if s.Mode != spec.ModeAll && !a.Durable {
+		msg := fmt.Sprintf("%s keeps its rows in memory only: load and query need an engine whose data outlives the agent", a.Engine)
+		return nil, spec.Problems{{Key: "--mode", Msg: msg}}
+	}
+	p := &Plan{Engine: a.Engine, Mode: s.Mode}
+	switch s.Mode {
+	case spec.ModeAll:
+		p.add(prepare(), calibrate(s), leg(s, Create), leg(s, Read), leg(s, Update), leg(s, Delete))
+	case spec.ModeLoad:
+		p.add(prepare(), calibrate(s), leg(s, Create), leg(s, Update))
+	case spec.ModeQuery:
+		p.add(attach(), calibrate(s), leg(s, Read))
+	default:
+		_, err := spec.ParseMode(string(s.Mode))
+		return nil, fmt.Errorf("plan %s: mode %w", s.Database, err)
+	}
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// add appends steps. The dry engine needs no calibration: its own legs show the same cost, and a second look would only differ by noise.
+func (p *Plan) add(steps ...Step) {
+	state := p.Before()
+	for _, step := range steps {
+		if step.Kind == Calibrate && p.Engine == DryEngine {
+			continue
+		}
+		if step.Kind == Read && state == Updated {
+			step.Needs, step.Version = Updated, updated
+		}
+		if step.Leaves != Any {
+			state = step.Leaves
+		}
+		p.Steps = append(p.Steps, step)
+	}
+}
+
+// Before returns the state in which the plan expects to find the dataset: what a load left for a query, else nothing.
+func (p *Plan) Before() State {
+	if p.Mode == spec.ModeQuery {
+		return Updated
+	}
+	return Absent
+}
+
+// After returns the state in which the plan leaves the dataset.
+func (p *Plan) After() State { return p.stateBefore(len(p.Steps)) }
+
+// stateBefore returns the state of the dataset when step i begins.
+func (p *Plan) stateBefore(i int) State {
+	state := p.Before()
+	for _, step := range p.Steps[:i] {
+		if step.Skip == "" && step.Leaves != Any {
+			state = step.Leaves
+		}
+	}
+	return state
+}
+
+// Timed returns the steps that are legs of the result, in order.
+func (p *Plan) Timed() []Step {
+	var timed []Step
+	for _, step := range p.Steps {
+		if step.Timed {
+			timed = append(timed, step)
+		}
+	}
+	return timed
+}
+
+// Step returns the step with that id.
+func (p *Plan) Step(id string) (Step, bool) {
+	for _, step := range p.Steps {
+		if step.ID == id {
+			return step, true
+		}
+	}
+	return Step{}, false
+}
+
+// Check returns an error when a step would find the dataset in another state than it needs, or cannot be told from another by its id.
+// Recovery relies on both.
+func (p *Plan) Check() error {
+	seen := map[string]bool{}
+	for i, step := range p.Steps {
+		if step.ID == "" || seen[step.ID] {
+			return fmt.Errorf("check plan of %s: step %d has the id %q, which is empty or taken", p.Engine, i, step.ID)
+		}
+		seen[step.ID] = true
+		if step.Skip != "" {
+			continue
+		}
+		if state := p.stateBefore(i); step.Needs != Any && step.Needs != state {
+			return fmt.Errorf("check plan of %s: step %s needs the dataset %s, finds it %s", p.Engine, step.ID, step.Needs, state)
+		}
+		if step.Effect == ReadOnly && step.Leaves != Any {
+			return fmt.Errorf("check plan of %s: step %s is read-only and leaves the dataset %s", p.Engine, step.ID, step.Leaves)
+		}
+		if step.Timed && step.Operations() < 1 {
+			return fmt.Errorf("check plan of %s: leg %s has no operations", p.Engine, step.ID)
+		}
+	}
+	return nil
 }

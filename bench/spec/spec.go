@@ -1,9 +1,15 @@
 // Package spec is what a user asks for: a TOML file and flags, strictly decoded into one plain value, validated with every problem
 // reported at once.
+//
+// Build is the way in: it merges the command line over the file over the defaults. A Spec that came out of it is complete: nothing is
+// left to be chosen later but the way to have the server.
 package spec
 
 import (
-	"time"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/load"
@@ -22,7 +28,7 @@ type Spec struct {
 	Threads          int               `json:"threads"` // operations in flight per client
 	Key              corpus.KeyKind    `json:"key"`
 	Random           bool              `json:"random"`
-	Seed             uint64            `json:"seed"` // always set: given or chosen
+	Seed             uint64            `json:"seed,string"` // always set: given or chosen; a string because JSON readers lose low bits
 	Sync             bool              `json:"sync"`
 	Persisted        bool              `json:"persisted"`
 	Optimised        bool              `json:"optimised"`
@@ -36,15 +42,30 @@ type Spec struct {
 	Value            map[string]any    `json:"value"`            // the value template as written: strings, arrays, nested tables
 }
 
-// Mode says which part of a benchmark runs.
-type Mode string
+// Digest returns the SHA-256 of the spec's canonical JSON in hex: fields in the order above, map keys sorted, no white space.
+func (s *Spec) Digest() string {
+	sum := sha256.Sum256(s.canonical())
+	return hex.EncodeToString(sum[:])
+}
 
-// The modes.
-const (
-	ModeAll   Mode = "all"   // load, measure, delete
-	ModeLoad  Mode = "load"  // create and update, then keep the data
-	ModeQuery Mode = "query" // only legs that write nothing, on data that a load left
-)
+// canonical returns the JSON that Digest is taken of.
+func (s *Spec) canonical() []byte {
+	text, err := json.Marshal(s)
+	if err != nil {
+		// Only a Value with something other than text, arrays and tables gets here, and Build refuses that.
+		panic(fmt.Sprintf("encode the spec of %s: %v", s.Database, err))
+	}
+	return text
+}
 
-// Duration is a time.Duration that is written as text with a unit, e.g. "30s".
-type Duration time.Duration
+// Corpus returns the rows and keys that the spec describes.
+func (s *Spec) Corpus() (*corpus.Corpus, error) {
+	template, err := corpus.ParseTemplate(s.Value)
+	if err != nil {
+		return nil, fmt.Errorf("parse the value template: %w", err)
+	}
+	return corpus.New(s.Seed, template, s.Key, s.Random)
+}
+
+// InFlight returns how many operations are in flight at any moment: clients × threads.
+func (s *Spec) InFlight() int { return s.Clients * s.Threads }

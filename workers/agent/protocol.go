@@ -1,8 +1,13 @@
-// Package agent is the measuring process and its client. The agent is started detached for one run, listens on a unix socket in the
-// run's directory, and outlives the worker: steps are taken by id, and the same id twice is the same step.
+// Package agent is the measuring process of one run and its client. The agent is started detached, listens on a unix socket in the
+// run's directory, and outlives the worker: steps are taken by id, the same id twice is the same step, and what a finished step came to
+// is on disk before anyone hears of it. A worker may be killed or upgraded in the middle of a leg, and the leg does not notice.
+//
+// What a step does is the business of an Executor; package workers/agent/measure has the one that drives databases.
 package agent
 
 import (
+	"time"
+
 	"github.com/durabench/durabench/bench/load"
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/result"
@@ -25,8 +30,20 @@ type Setup struct {
 	Dir string `json:"dir,omitempty"`
 	// ServerPID is the server's main process, whose tree is sampled; 0 when it is not known or is the agent itself.
 	ServerPID int `json:"serverPid,omitempty"`
-	// IdleSeconds is how long the agent lives when nobody asks it anything.
+	// IdleSeconds is how long the agent lives when nobody asks it anything and no step runs.
 	IdleSeconds int `json:"idleSeconds"`
+}
+
+// Info is what an agent says of itself.
+type Info struct {
+	Protocol int       `json:"protocol"`
+	RunID    string    `json:"runId"`
+	Setup    string    `json:"setup"` // digest of the setup it was started with
+	PID      int       `json:"pid"`
+	Started  time.Time `json:"started"`
+	Revision string    `json:"revision,omitempty"` // source revision of its build
+	Running  string    `json:"running,omitempty"`  // id of the step that runs now
+	Finished []string  `json:"finished"`           // ids of the steps whose outcomes are on disk
 }
 
 // StepState is where a step is.
@@ -42,8 +59,10 @@ const (
 type Status struct {
 	ID       string         `json:"id"`
 	State    StepState      `json:"state"`
-	Progress *load.Progress `json:"progress,omitempty"`
-	Outcome  *Outcome       `json:"outcome,omitempty"` // when finished
+	Attempt  int            `json:"attempt"`            // how often it was begun, counted over the agents of this run
+	Adopted  bool           `json:"adopted,omitempty"`  // the answer to a start that found the step there already
+	Progress *load.Progress `json:"progress,omitempty"` // absent until the load runs
+	Outcome  *Outcome       `json:"outcome,omitempty"`  // when finished
 }
 
 // Outcome is what a step came to. A step that failed has an outcome too: Leg with its verdict, or Error for an untimed step.
@@ -52,7 +71,37 @@ type Outcome struct {
 	Leg         *result.Leg         `json:"leg,omitempty"`    // timed steps
 	Engine      *result.Engine      `json:"engine,omitempty"` // prepare and attach: the database as read back
 	Calibration *result.Calibration `json:"calibration,omitempty"`
-	Error       string              `json:"error,omitempty"`
-	// Fatal tells that the run cannot go on after Error, and ErrorClass why: "spec", "infrastructure", "durability".
-	ErrorClass string `json:"errorClass,omitempty"`
+	// Error is why an untimed step failed; the run cannot go on after it. A failed leg says so in its verdict.
+	Error string `json:"error,omitempty"`
+	// ErrorClass is the kind of Error.
+	ErrorClass ErrorClass `json:"errorClass,omitempty"`
 }
+
+// ErrorClass is the kind of a step's error, by what could be done about it.
+type ErrorClass string
+
+// The classes of step errors.
+const (
+	ErrorSpec           ErrorClass = "spec"           // the run asks for what this engine or build does not have
+	ErrorDurability     ErrorClass = "durability"     // the durability read back is not the one asked for
+	ErrorCredentials    ErrorClass = "credentials"    // the server refused the user or the password
+	ErrorPreflight      ErrorClass = "preflight"      // the server cannot carry the load asked for
+	ErrorDataset        ErrorClass = "dataset"        // the data is not what the step needs
+	ErrorInfrastructure ErrorClass = "infrastructure" // the server or the machine failed
+	ErrorCancelled      ErrorClass = "cancelled"      // the step was cancelled
+)
+
+// problem is the body of an answer that is not a success.
+type problem struct {
+	Error string `json:"error"`
+	Code  string `json:"code"` // one of the codes below
+}
+
+// The codes of problems, by which the client tells them apart.
+const (
+	codeUnknown   = "unknown-step"
+	codeBusy      = "busy"
+	codeDifferent = "different-step"
+	codeClosing   = "closing"
+	codeInternal  = "internal"
+)

@@ -117,6 +117,15 @@ func prepareStore(ctx context.Context, o Options) error {
 // transaction: a start that was killed half-way leaves an empty file behind, and
 // the next start finds it so.
 func prepareSchema(ctx context.Context, file string) error {
+	// Histories hold what specs and errors say, so they are the user's alone.
+	// SQLite gives its other files the mode of this one.
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
 	db, err := openOwn(file)
 	if err != nil {
 		return err

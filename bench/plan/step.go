@@ -1,0 +1,100 @@
+package plan
+
+import "github.com/durabench/durabench/bench/spec"
+
+// State is what the dataset is like between steps.
+type State string
+
+// The dataset states, in the order in which a benchmark passes them.
+const (
+	Absent  State = "absent"  // no table
+	Empty   State = "empty"   // an empty table
+	Loaded  State = "loaded"  // every row at version 0
+	Updated State = "updated" // every row at version 1
+	Deleted State = "deleted" // an empty table again
+	Any     State = "any"     // the step does not look at the dataset
+)
+
+// Effect is what a step does to the dataset; recovery follows from it alone.
+type Effect string
+
+// The effects.
+const (
+	ReadOnly   Effect = "read-only"  // may run again as it is
+	Repeatable Effect = "repeatable" // writes the same versions again: may run again as it is
+	Consuming  Effect = "consuming"  // uses up the state it needs: that state is rebuilt before it runs again
+)
+
+// Kind is what a step is.
+type Kind string
+
+// The step kinds of today; later ones join them.
+const (
+	Prepare   Kind = "prepare"   // make the empty table
+	Attach    Kind = "attach"    // open what a load left and check its row count
+	Calibrate Kind = "calibrate" // the read leg on the dry engine: the harness's own cost
+	Create    Kind = "create"
+	Read      Kind = "read"
+	Update    Kind = "update"
+	Delete    Kind = "delete"
+)
+
+// Step is one unit of work: a timed leg, or an untimed step between legs.
+type Step struct {
+	ID      string `json:"id"`    // a path of words, e.g. "read"
+	Title   string `json:"title"` // for people, e.g. "Read"
+	Kind    Kind   `json:"kind"`
+	Timed   bool   `json:"timed"`
+	Needs   State  `json:"needs"`  // dataset state before
+	Leaves  State  `json:"leaves"` // dataset state after; Any when unchanged
+	Effect  Effect `json:"effect"`
+	Samples int64  `json:"samples,omitempty"`
+	Clients int    `json:"clients,omitempty"`
+	Threads int    `json:"threads,omitempty"`
+	Version uint32 `json:"version"` // the row version it writes or expects
+	// Skip is why the step will not run on this engine; empty when it will.
+	Skip string `json:"skip,omitempty"`
+}
+
+// Operations returns how many operations the step runs: none when it is skipped, nor for a step that is not made of operations.
+func (s Step) Operations() int64 {
+	if s.Skip != "" {
+		return 0
+	}
+	return s.Samples
+}
+
+// prepare makes the empty table. It needs nothing of the dataset, because it drops what an earlier run of ours left.
+func prepare() Step {
+	return Step{ID: "prepare", Title: "Prepare", Kind: Prepare, Needs: Any, Leaves: Empty, Effect: Repeatable}
+}
+
+// attach opens what a load left.
+func attach() Step {
+	return Step{ID: "attach", Title: "Attach", Kind: Attach, Needs: Updated, Leaves: Any, Effect: ReadOnly, Version: updated}
+}
+
+// calibrate measures the harness with as many operations in flight as the legs have. It is no leg of the result: its cost stands beside
+// them.
+func calibrate(s *spec.Spec) Step {
+	return Step{
+		ID: "calibrate", Title: "Calibrate", Kind: Calibrate, Needs: Any, Leaves: Any, Effect: ReadOnly,
+		Samples: min(max(s.Samples, minCalibration), maxCalibration), Clients: s.Clients, Threads: s.Threads,
+	}
+}
+
+// leg returns the timed step of one of the four operations on every row.
+func leg(s *spec.Spec, kind Kind) Step {
+	step := Step{ID: string(kind), Kind: kind, Timed: true, Samples: s.Samples, Clients: s.Clients, Threads: s.Threads}
+	switch kind {
+	case Create:
+		step.Title, step.Needs, step.Leaves, step.Effect, step.Version = "Create", Empty, Loaded, Consuming, created
+	case Read:
+		step.Title, step.Needs, step.Leaves, step.Effect, step.Version = "Read", Loaded, Any, ReadOnly, created
+	case Update:
+		step.Title, step.Needs, step.Leaves, step.Effect, step.Version = "Update", Loaded, Updated, Repeatable, updated
+	case Delete:
+		step.Title, step.Needs, step.Leaves, step.Effect, step.Version = "Delete", Updated, Deleted, Consuming, updated
+	}
+	return step
+}

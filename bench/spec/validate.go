@@ -1,0 +1,199 @@
+package spec
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Limits of what may be asked.
+const (
+	MaxSamples  = int64(1) << 40
+	MaxInFlight = 1_000_000 // clients × threads
+	MaxSize     = 32 << 10  // bytes of the spec as JSON: it travels in workflow inputs
+)
+
+// names are what file names are made of on every system.
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// narrow makes a count an int without wrapping round.
+func narrow(n int64) int { return int(min(n, math.MaxInt32)) }
+
+// checkNumbers checks the settings that stand for themselves.
+func (b *builder) checkNumbers() {
+	if !b.given("samples") {
+		if !b.file.unread {
+			b.problem("samples", "how many rows? e.g. -s 100000")
+		}
+	} else if !b.bad["samples"] && (b.Samples < 1 || b.Samples > MaxSamples) {
+		b.problem("samples", "must be from 1 to %d, is %d", MaxSamples, b.Samples)
+	}
+	usable := true
+	for key, n := range map[string]int64{"clients": b.clients, "threads": b.threads} {
+		if b.bad[key] {
+			usable = false
+		} else if n < 1 {
+			usable = false
+			b.problem(key, "must be at least 1, is %d", n)
+		}
+	}
+	if usable && (b.clients > MaxInFlight || b.threads > MaxInFlight/b.clients) {
+		b.problem("threads", "%d clients × %d threads are more than %d operations in flight", b.clients, b.threads, MaxInFlight)
+	}
+	if !b.bad["max_error_rate"] && !(b.MaxErrorRate >= 0 && b.MaxErrorRate <= 1) {
+		b.problem("max_error_rate", "must be from 0 to 1, is %g", b.MaxErrorRate)
+	}
+	if !b.bad["operation_timeout"] && b.OperationTimeout <= 0 {
+		b.problem("operation_timeout", "must be longer than nothing, is %s", b.OperationTimeout)
+	}
+	if b.given("name") && !b.bad["name"] && !names.MatchString(b.Name) {
+		b.problem("name", "%q: use letters, digits, dots, dashes and underscores, at most 100, a letter or digit first", b.Name)
+	}
+}
+
+// checkServer checks how the database is to be had, apart from what the engine itself allows.
+func (b *builder) checkServer() {
+	if b.given("image") {
+		b.problem("image", "not available yet: containers are still to come")
+	}
+	if b.Server == "docker" {
+		b.problem("server", "docker is not available yet: use process, or endpoint with a server of your own")
+	}
+	if b.bad["server"] || b.bad["endpoint"] {
+		return
+	}
+	switch {
+	case b.Endpoint != "" && b.Server == "":
+		b.Server = "endpoint"
+	case b.Endpoint != "" && b.Server != "endpoint":
+		b.problem("server", "%s and an endpoint exclude each other: the endpoint's server is already there", b.Server)
+	case b.Endpoint == "" && b.Server == "endpoint":
+		b.problem("endpoint", "server endpoint: at which address? e.g. -e postgres://user:password@host:5432/database")
+	}
+}
+
+// checkWorkload refuses what a workload file asks for and cannot be run yet, once for each kind of entry.
+func (b *builder) checkWorkload() {
+	refuse := func(key, flag string, count int, skipped bool, one string) {
+		if count == 0 || skipped {
+			return
+		}
+		p := b.file.at(key, fmt.Sprintf("%s are not available yet (%s); --%s leaves them out", key, entries(count, one, "entries"), flag))
+		p.Key = ""
+		b.problems = append(b.problems, p)
+	}
+	refuse("scans", "skip-scans", len(b.file.Scans), b.skipScans, "entry")
+	refuse("batches", "skip-batches", len(b.file.Batches), b.skipBatches, "entry")
+}
+
+// checkEngine checks the engine's name, and what is asked against what it can.
+func (b *builder) checkEngine() {
+	var known []string
+	for _, engine := range b.facts.Engines {
+		known = append(known, engine.Name)
+	}
+	if !b.given("database") {
+		if !b.file.unread {
+			b.problem("database", "which engine? one of %s", strings.Join(slices.Sorted(slices.Values(known)), ", "))
+		}
+		return
+	}
+	if b.bad["database"] {
+		return
+	}
+	at := slices.IndexFunc(b.facts.Engines, func(e EngineFacts) bool { return e.Name == b.Database })
+	if at < 0 {
+		b.problem("database", "%s", UnknownEngine(b.Database, known).Msg)
+		return
+	}
+	engine := b.facts.Engines[at]
+	b.checkWays(engine)
+	b.checkOptions(engine)
+	b.checkManifest()
+	if engine.Check != nil && len(b.problems) == 0 {
+		// Only now: what Check looks at must mean something.
+		if err := engine.Check(&b.Spec); err != nil {
+			b.problem("database", "%v", err)
+		}
+	}
+}
+
+// checkWays checks that the engine can be had in the way that is asked.
+func (b *builder) checkWays(engine EngineFacts) {
+	if b.Server == "" || b.Server == "docker" || b.bad["server"] || slices.Contains(engine.Servers, b.Server) {
+		return
+	}
+	key := "server"
+	if b.Server == "endpoint" && b.given("endpoint") {
+		key = "endpoint"
+	}
+	b.problem(key, "%s cannot be had this way: it takes %s", engine.Name, strings.Join(engine.Servers, ", "))
+}
+
+// checkOptions checks the engine's own settings.
+func (b *builder) checkOptions(engine EngineFacts) {
+	known := make([]string, len(engine.Options))
+	for i, option := range engine.Options {
+		known[i] = option.Name
+	}
+	for _, name := range sortedKeys(b.Engine) {
+		at := slices.Index(known, name)
+		if at < 0 {
+			b.optionProblem(name, fmt.Sprintf("%s has no such setting%s", engine.Name, didYouMean(name, known)))
+			continue
+		}
+		if values := engine.Options[at].Values; len(values) > 0 {
+			if _, err := oneOf(b.Engine[name], values...); err != nil {
+				b.optionProblem(name, err.Error())
+			}
+		}
+	}
+}
+
+// optionProblem notes a problem with one of the engine's own settings, at the place that set it.
+func (b *builder) optionProblem(name, msg string) {
+	if options, _ := b.flags.options(); options != nil {
+		if _, flag := options[name]; flag {
+			b.problems = append(b.problems, Problem{Key: "--engine", Msg: name + ": " + msg})
+			return
+		}
+	}
+	b.problems = append(b.problems, b.file.at(join("engine", name), msg))
+}
+
+// checkManifest checks a query against what was loaded, where that can be seen from here.
+func (b *builder) checkManifest() {
+	if b.Mode != ModeQuery || b.facts.Remote || len(b.problems) > 0 {
+		return
+	}
+	manifest, err := ReadManifest(b.DataDir, b.Database, b.Name)
+	if err != nil {
+		b.problem("mode", "%v", err)
+		return
+	}
+	for _, difference := range manifest.Differences(&b.Spec) {
+		b.problem("mode", "query needs what was loaded: %s", difference)
+	}
+}
+
+// checkSize keeps the spec small enough for a workflow's input.
+func (b *builder) checkSize() {
+	if len(b.problems) > 0 {
+		return
+	}
+	if text, err := json.Marshal(&b.Spec); err == nil && len(text) > MaxSize {
+		p := Problem{Key: "value", Msg: fmt.Sprintf("the spec takes %d bytes as JSON, at most %d travel; shorten the template", len(text), MaxSize)}
+		if b.file.Value != nil {
+			p.File, p.Line = b.file.Name, b.file.lines.of("value")
+		}
+		b.problems = append(b.problems, p)
+	}
+}
+
+// hasProblem tells whether the key at path is known to be wrong.
+func (f *File) hasProblem(path string) bool {
+	return slices.ContainsFunc(f.problems, func(p Problem) bool { return p.Key == path })
+}

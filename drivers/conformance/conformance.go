@@ -1,0 +1,115 @@
+// Package conformance is the suite that every driver passes against its real server. A driver's own test calls Run once:
+//
+//	func TestConformance(t *testing.T) {
+//		engine, _ := drivers.Lookup("sqlite")
+//		conformance.Run(t, conformance.Harness{Engine: engine})
+//	}
+//
+// A driver with a server starts it, or finds it, in Harness.Configure, which may call t.Skip where no server can be had on a developer's
+// machine and must fail in CI. What an engine truly cannot do is declared in the Harness with the reason, and the suite then checks
+// that the driver refuses it instead of storing something else.
+//
+// Everything is checked by content: rows are read back, decoded and compared with what was written, never merely counted.
+package conformance
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/drivers"
+)
+
+// Harness is what the suite needs to know of a driver.
+type Harness struct {
+	// Engine is the registration under test.
+	Engine drivers.Engine
+	// Configure makes the database that config asks for reachable: a server set up for config.Profile and config.Tier. It sets Endpoint
+	// and Credentials and leaves the rest. One server may serve many calls; what it starts is its own to stop. Nil for embedded engines,
+	// whose files go to config.Dir.
+	Configure func(t *testing.T, config *drivers.Config)
+	// NoNUL is why the engine's text cannot hold the character NUL; empty when it can. The suite then checks that a row with a NUL is
+	// refused or stored exactly, but never altered.
+	NoNUL string
+	// NoSignedZero is why the engine stores the float −0 as 0; empty when it keeps the sign.
+	NoSignedZero string
+	// Instant is why operations never wait, so that a context has nothing to interrupt; empty when they may. Only engines in the agent's
+	// own memory are instant.
+	Instant string
+	// Stall makes the server keep operations on the open database of config waiting until release is called, e.g. by locking the table from
+	// a connection of its own. Optional: with it the suite interrupts operations that are certainly in flight. Release is called
+	// exactly once; operations that waited may succeed after it.
+	Stall func(t *testing.T, config drivers.Config) (release func())
+}
+
+// Run runs the whole suite as subtests of t.
+func Run(t *testing.T, h Harness) {
+	tests := []struct {
+		name string
+		run  func(*testing.T, Harness)
+	}{
+		{"Registration", testRegistration},
+		{"Version", testVersion},
+		{"Tiers", testTiers},
+		{"Options", testOptions},
+		{"Sockets", testSockets},
+		{"Keys", testKeys},
+		{"IntegerKeyEdges", testIntegerKeyEdges},
+		{"Values", testValues},
+		{"NUL", testNUL},
+		{"NestedValues", testNestedValues},
+		{"Vectors", testVectors},
+		{"RowShapes", testRowShapes},
+		{"UpdateReplacesTheWholeRow", testUpdateReplaces},
+		{"Misses", testMisses},
+		{"Records", testRecords},
+		{"CallersMemory", testCallersMemory},
+		{"Count", testCount},
+		{"Load", testLoad},
+		{"Prepare", testPrepare},
+		{"Reopen", testReopen},
+		{"Concurrent", testConcurrent},
+		{"SameKey", testSameKey},
+		{"CancelledBefore", testCancelledBefore},
+		{"CancelledUnderLoad", testCancelledUnderLoad},
+		{"Stalled", testStalled},
+		{"UseAfterClose", testUseAfterClose},
+		{"Leaks", testLeaks},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { test.run(t, h) })
+	}
+}
+
+// Tweak changes the configuration that a test opens with.
+type tweak func(*drivers.Config)
+
+// load sets the number of clients and threads.
+func load(clients, threads int) tweak {
+	return func(config *drivers.Config) { config.Clients, config.Threads = clients, threads }
+}
+
+// profile sets the profile; the tier follows from it.
+func profile(p drivers.Profile) tweak {
+	return func(config *drivers.Config) { config.Profile = p }
+}
+
+// config returns a configuration of one client with one thread in the default profile, changed by the tweaks.
+func (h Harness) config(t *testing.T, c *corpus.Corpus, tweaks ...tweak) drivers.Config {
+	t.Helper()
+	config := drivers.Config{
+		Dir: t.TempDir(), Clients: 1, Threads: 1, Corpus: c, Logger: slog.New(slog.DiscardHandler),
+	}
+	for _, change := range tweaks {
+		change(&config)
+	}
+	tier, err := h.Engine.Tier(config.Profile)
+	if err != nil {
+		t.Fatalf("tier of profile %+v: %v", config.Profile, err)
+	}
+	config.Tier = tier
+	if h.Configure != nil {
+		h.Configure(t, &config)
+	}
+	return config
+}

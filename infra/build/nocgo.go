@@ -1,0 +1,5 @@
+//go:build !cgo
+
+package build
+
+const cgo = false

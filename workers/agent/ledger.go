@@ -1,0 +1,155 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/durabench/durabench/bench/plan"
+)
+
+// ledger is the run's memory of its steps: one file for each step that was begun, and one with its outcome once it has finished. The
+// server uses it under its own lock.
+type ledger struct {
+	dir   string
+	next  int
+	steps map[string]*entry
+}
+
+// entry is one step in the ledger.
+type entry struct {
+	Number int       `json:"number"` // order in which steps were begun, counted from 1
+	Step   plan.Step `json:"step"`
+	// Begun has the moment of every execution. All but the last were cut short by the loss of the agent; so was the last one when there
+	// is no outcome and the agent that reads this is another.
+	Begun   []begin  `json:"begun"`
+	outcome *Outcome // from the step's other file
+}
+
+// begin is the start of one execution.
+type begin struct {
+	At  time.Time `json:"at"`
+	PID int       `json:"pid"`
+}
+
+const (
+	begunSuffix   = ".begun.json"
+	outcomeSuffix = ".json"
+)
+
+// openLedger reads the steps of earlier agents of the run.
+func openLedger(dir string) (*ledger, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of steps: %w", err)
+	}
+	l := &ledger{dir: dir, next: 1, steps: map[string]*entry{}}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list the steps: %w", err)
+	}
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), begunSuffix) {
+			continue
+		}
+		e := new(entry)
+		if err := readJSON(filepath.Join(dir, file.Name()), e); err != nil {
+			return nil, fmt.Errorf("read a step: %w", err)
+		}
+		outcome := new(Outcome)
+		switch err := readJSON(l.path(e, outcomeSuffix), outcome); {
+		case err == nil:
+			e.outcome = outcome
+		case !errors.Is(err, os.ErrNotExist):
+			return nil, fmt.Errorf("read the outcome of step %s: %w", e.Step.ID, err)
+		}
+		l.steps[e.Step.ID] = e
+		l.next = max(l.next, e.Number+1)
+	}
+	return l, nil
+}
+
+// begin notes that a step is about to run, and returns which attempt this is.
+func (l *ledger) begin(step plan.Step, now time.Time) (*entry, error) {
+	e := l.steps[step.ID]
+	if e == nil {
+		e = &entry{Number: l.next, Step: step}
+	}
+	begun := append(e.Begun[:len(e.Begun):len(e.Begun)], begin{At: now, PID: os.Getpid()})
+	if err := writeJSON(l.path(e, begunSuffix), entry{Number: e.Number, Step: step, Begun: begun}); err != nil {
+		return nil, fmt.Errorf("note the start of step %s: %w", step.ID, err)
+	}
+	e.Begun = begun
+	l.steps[step.ID] = e
+	l.next = max(l.next, e.Number+1)
+	return e, nil
+}
+
+// finish keeps a step's outcome on disk.
+func (l *ledger) finish(e *entry, outcome Outcome) error {
+	if err := writeJSON(l.path(e, outcomeSuffix), outcome); err != nil {
+		return fmt.Errorf("keep the outcome of step %s: %w", e.Step.ID, err)
+	}
+	e.outcome = &outcome
+	return nil
+}
+
+// finished returns the ids of the steps with outcomes, in the order in which they were begun.
+func (l *ledger) finished() []string {
+	ids := []string{}
+	for id, e := range l.steps {
+		if e.outcome != nil {
+			ids = append(ids, id)
+		}
+	}
+	sort.Slice(ids, func(i, j int) bool { return l.steps[ids[i]].Number < l.steps[ids[j]].Number })
+	return ids
+}
+
+// outcomes returns what the finished steps came to, in the order in which they were begun.
+func (l *ledger) outcomes() []Outcome {
+	var outcomes []Outcome
+	for _, id := range l.finished() {
+		outcomes = append(outcomes, *l.steps[id].outcome)
+	}
+	return outcomes
+}
+
+// path returns the name of one of a step's files, e.g. "steps/003-read.json".
+func (l *ledger) path(e *entry, suffix string) string {
+	return filepath.Join(l.dir, fmt.Sprintf("%03d-%s%s", e.Number, fileName(e.Step.ID), suffix))
+}
+
+// fileName is a step's id as part of a file's name. Ids are paths of words: their slashes become a character that no word has.
+func fileName(id string) string { return strings.ReplaceAll(id, "/", "~") }
+
+// sameStep tells whether two steps are the same in every field.
+func sameStep(a, b plan.Step) bool { return reflect.DeepEqual(a, b) }
+
+// ReadOutcome reads the outcome of a finished step from a run's directory, whether or not an agent lives. A step that has none is an
+// error that is os.ErrNotExist.
+func ReadOutcome(dir, id string) (Outcome, error) {
+	steps := filepath.Join(dir, stepsDir)
+	files, err := os.ReadDir(steps)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("find the outcome of step %s: %w", id, err)
+	}
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), "-"+fileName(id)+outcomeSuffix) {
+			continue
+		}
+		var outcome Outcome
+		if err := readJSON(filepath.Join(steps, file.Name()), &outcome); err != nil {
+			return Outcome{}, fmt.Errorf("read the outcome of step %s: %w", id, err)
+		}
+		// The name of another step may end in this one's.
+		if outcome.Step.ID == id {
+			return outcome, nil
+		}
+	}
+	return Outcome{}, fmt.Errorf("outcome of step %s: %w", id, os.ErrNotExist)
+}

@@ -1,0 +1,22 @@
+package measure
+
+import (
+	"context"
+
+	"github.com/durabench/durabench/bench/load"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/workers/agent"
+)
+
+// create adds every row, one operation each. Afterwards there must be as many rows as operations, with the right content.
+func (s *session) create(ctx context.Context, task agent.Task) agent.Outcome {
+	step := task.Step
+	slots := s.rowSlots(step.Clients * step.Threads)
+	return s.leg(ctx, task, work{
+		worker: func(client drivers.Client) load.Worker {
+			return &writer{corpus: s.corpus, write: client.Create, version: step.Version, slots: make([]rowSlot, slots)}
+		},
+		back: &readback{samples: step.Samples, version: step.Version},
+		rows: &step.Samples,
+	})
+}

@@ -1,0 +1,24 @@
+package measure
+
+import (
+	"context"
+
+	"github.com/durabench/durabench/bench/load"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/workers/agent"
+)
+
+// delete removes every row, one operation each. Afterwards there must be no row, and asking for one must find none.
+func (s *session) delete(ctx context.Context, task agent.Task) agent.Outcome {
+	step := task.Step
+	slots := keySlots(step.Clients * step.Threads)
+	left := s.setup.Spec.Samples - step.Samples
+	return s.leg(ctx, task, work{
+		worker: func(client drivers.Client) load.Worker {
+			return &remover{corpus: s.corpus, client: client, slots: make([]keySlot, slots)}
+		},
+		back: &readback{samples: step.Samples, absent: true},
+		rows: &left,
+		gone: true,
+	})
+}

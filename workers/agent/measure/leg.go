@@ -1,0 +1,182 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/durabench/durabench/bench/load"
+	"github.com/durabench/durabench/bench/result"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/host"
+	"github.com/durabench/durabench/workers/agent"
+)
+
+// cancelGrace is how long the check after a leg may go on once the leg was cancelled: not at all.
+var errCancelled = errors.New("the run was cancelled")
+
+// work is what differs between the kinds of legs.
+type work struct {
+	// worker makes the worker of one client's thread.
+	worker func(client drivers.Client) load.Worker
+	// back says how what was written is checked after the leg; nil for legs that write nothing.
+	back *readback
+	// rows is how many rows there must be after the leg when none of its operations failed; nil when they are not counted.
+	rows *int64
+	// gone tells that failed operations leave rows too many, not too few.
+	gone bool
+}
+
+// leg runs one timed leg and judges it.
+func (s *session) leg(ctx context.Context, task agent.Task, w work) agent.Outcome {
+	if err := s.ready(ctx, task); err != nil {
+		return failed(task, err)
+	}
+	step, spec := task.Step, s.setup.Spec
+	leg := legOf(step)
+	facts := s.facts(task)
+	if w.back != nil || step.Leaves != "" {
+		// Until the leg has come to its end, the data is in no state that a later leg may rely on.
+		s.trusted = step.Effect == readOnly
+	}
+
+	usage := s.sample()
+	measured, err := load.Run(ctx, load.Leg{
+		Clients: step.Clients, Threads: step.Threads, Samples: step.Samples,
+		OperationTimeout: time.Duration(spec.OperationTimeout), MaxErrorRate: spec.MaxErrorRate,
+		Verify: spec.Verify, Classify: classify, Progress: task.Progress,
+	}, func(client, _ int) (load.Worker, error) {
+		return w.worker(s.database.clients[client]), nil
+	})
+	serverUsage, serverNote, agentUsage, agentNote := usage.stop()
+	if measured == nil {
+		if err == nil {
+			err = errors.New("the leg came to nothing")
+		}
+		return failed(task, err)
+	}
+	if err != nil {
+		facts.Error = err.Error()
+	}
+	facts.Cancelled = ctx.Err() != nil
+
+	leg.Measured = result.MeasuredFrom(measured)
+	leg.Measured.Server, leg.Measured.ServerNote = serverUsage, serverNote
+	leg.Measured.Agent, leg.Measured.AgentNote = agentUsage, agentNote
+	if measured.Stopped == "" && facts.Error == "" && !facts.Cancelled {
+		if err := s.verify(ctx, task, w, &leg); err != nil {
+			facts.Error, facts.Cancelled = err.Error(), ctx.Err() != nil
+		}
+	}
+	facts.Measured = leg.Measured
+	leg.Verdict, leg.Why = result.VerdictOf(facts)
+	if holds(leg.Verdict) {
+		s.trusted = true
+	}
+	return agent.Outcome{Leg: &leg}
+}
+
+// verify makes sure, off the clock, that what a leg wrote is there.
+func (s *session) verify(ctx context.Context, task agent.Task, w work, leg *result.Leg) error {
+	m := leg.Measured
+	if w.rows != nil {
+		task.Progress(load.Progress{Done: m.OK + m.Failed, Total: task.Step.Samples, LastText: "counting the rows"})
+		rows, err := s.database.count(ctx)
+		if err != nil {
+			return err
+		}
+		if rows != nil {
+			m.RowsAfter, m.RowsWanted = rows, wantedAfter(*w.rows, *rows, m.Failed, w.gone)
+		}
+	}
+	if w.back == nil {
+		return nil
+	}
+	back := *w.back
+	back.excused = m.Failed
+	found, err := s.readBack(ctx, back, s.setup.Spec.Verify, classify, task.Progress)
+	m.Checked += found.checked
+	m.Wrong += found.wrong
+	for _, example := range found.examples {
+		m.Examples = append(m.Examples, result.Mismatch(example))
+	}
+	return err
+}
+
+// wantedAfter is how many rows there must be after a leg. Of operations that failed nobody knows whether they were carried out, so with
+// them every number in a range is right; the one that was counted is taken when it is in it.
+func wantedAfter(want, counted, failed int64, gone bool) *int64 {
+	low, high := want-failed, want
+	if gone {
+		low, high = want, want+failed
+	}
+	if low <= counted && counted <= high {
+		want = counted
+	}
+	return &want
+}
+
+// facts gathers what is known of a leg before it runs.
+func (s *session) facts(task agent.Task) result.Facts {
+	spec := s.setup.Spec
+	cores := float64(host.Resources().CPUs)
+	facts := result.Facts{
+		Planned: task.Step.Samples, InFlight: task.Step.Clients * task.Step.Threads,
+		Proof: result.ProofOf(string(task.Step.Kind)), VerifyOff: spec.Verify == load.VerifyNone,
+		Calibrates: s.engine.Family == drivers.FamilyCalibration, Embedded: s.setup.Server == string(drivers.Embedded),
+		AgentCPUs: cores, Calibration: s.calibration,
+	}
+	if s.setup.ServerPID != 0 {
+		facts.ServerCPUs = cores
+	}
+	return facts
+}
+
+// classify names the class of an operation's error.
+func classify(err error) string { return string(drivers.ErrorClassOf(err)) }
+
+// holds tells whether a leg with this verdict has left the data in the state that its step says.
+func holds(verdict result.Verdict) bool {
+	switch verdict {
+	case result.Valid, result.GeneratorLimited, result.Overloaded, result.Unverified:
+		return true
+	default:
+		return false
+	}
+}
+
+// samplers watch what a leg uses of the machine.
+type samplers struct {
+	server, agent *host.Sampler
+	serverNote    string
+	tuning        tuning
+}
+
+// sample begins to watch the database's processes and, apart from them, this one.
+func (s *session) sample() *samplers {
+	watch := &samplers{agent: host.StartSelf(), tuning: s.tuning}
+	switch {
+	case s.setup.ServerPID != 0:
+		watch.server = host.Start(s.setup.ServerPID, host.Exclude(s.pid()))
+	case s.setup.Server == string(drivers.Embedded):
+		watch.serverNote = "the database runs inside the agent: what both use is one number, the agent's"
+	default:
+		watch.serverNote = "the server was not started by us: what it uses is not known"
+	}
+	return watch
+}
+
+// stop ends watching.
+func (w *samplers) stop() (server *result.Usage, serverNote string, agent *result.Usage, agentNote string) {
+	server, serverNote = nil, w.serverNote
+	if w.server != nil {
+		server, serverNote = w.server.Stop()
+	}
+	agent, agentNote = w.agent.Stop()
+	settings := w.tuning.String()
+	if agentNote != "" {
+		settings = fmt.Sprintf("%s; %s", settings, agentNote)
+	}
+	return server, serverNote, agent, settings
+}

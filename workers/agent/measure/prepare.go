@@ -1,0 +1,40 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/durabench/durabench/bench/load"
+	"github.com/durabench/durabench/workers/agent"
+)
+
+// prepare opens the database, reads back what it is, leaves an empty table and connects every client.
+func (s *session) prepare(ctx context.Context, task agent.Task) agent.Outcome {
+	// A step that is prepared anew starts from nothing.
+	if err := s.Close(); err != nil {
+		s.logger.Warn("close before preparing", "error", err)
+	}
+	task.Progress(load.Progress{LastText: "opening " + s.where()})
+	db, err := s.open(ctx)
+	if err != nil {
+		return failed(task, err)
+	}
+	s.database = db
+	task.Progress(load.Progress{LastText: "preparing the table"})
+	if err := db.Prepare(ctx); err != nil {
+		return s.abandon(task, fmt.Errorf("prepare the table in %s: %w", s.where(), err))
+	}
+	if err := db.connect(ctx, s.setup.Spec.Clients, task.Progress); err != nil {
+		return s.abandon(task, fmt.Errorf("connect to %s: %w", s.where(), err))
+	}
+	s.trusted = true
+	return agent.Outcome{Engine: s.found(db)}
+}
+
+// abandon closes a database that cannot be used, so that nothing of it stays.
+func (s *session) abandon(task agent.Task, err error) agent.Outcome {
+	if closing := s.Close(); closing != nil {
+		s.logger.Warn("close after a failure", "error", closing)
+	}
+	return failed(task, err)
+}

@@ -1,0 +1,21 @@
+package measure
+
+import (
+	"context"
+
+	"github.com/durabench/durabench/bench/load"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/workers/agent"
+)
+
+// read fetches every row whole. Its answers are checked as they come, between two operations and off the clock.
+func (s *session) read(ctx context.Context, task agent.Task) agent.Outcome {
+	step := task.Step
+	slots := keySlots(step.Clients * step.Threads)
+	checks := newChecks(s.corpus)
+	return s.leg(ctx, task, work{
+		worker: func(client drivers.Client) load.Worker {
+			return &reader{corpus: s.corpus, client: client, checks: checks, version: step.Version, slots: make([]keySlot, slots)}
+		},
+	})
+}

@@ -1,0 +1,156 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/durabench/durabench/bench/load"
+	"github.com/durabench/durabench/drivers"
+)
+
+const (
+	// sampledRows is how many rows are read back after a leg that wrote.
+	sampledRows = 1000
+	// readbackTimeout bounds reading a sample back; reading all rows back may take as long as it takes.
+	readbackTimeout = 10 * time.Minute
+	// readbackErrors is the share of wrong or failed answers past which more of them would prove nothing new.
+	readbackErrors = 0.1
+)
+
+// readback is the check, off the clock, that what a leg wrote is there.
+type readback struct {
+	samples int64  // rows that the leg covered
+	version uint32 // that they must have
+	// absent tells that the rows must be gone.
+	absent bool
+	// excused is how many rows may be as they were before, because the leg's own operations on as many failed.
+	excused int64
+}
+
+// findings is what a readback found.
+type findings struct {
+	checked, wrong int64
+	examples       []load.Mismatch
+}
+
+// readBack reads rows evenly spread over those that a leg wrote, or all of them.
+func (s *session) readBack(ctx context.Context, rb readback, verify load.Verify, classify func(error) string, progress func(load.Progress)) (findings, error) {
+	rows, threads := rb.of.samples, s.setup.Spec.Threads
+	if verify == load.VerifySample {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, readbackTimeout, fmt.Errorf("it took longer than %v", readbackTimeout))
+		defer cancel()
+		rows, threads = min(rows, sampledRows), 1
+	}
+	if verify == load.VerifyNone || rows == 0 {
+		return findings{}, nil
+	}
+	stale := new(atomic.Int64)
+	checks := newChecks(s.corpus)
+	workers := s.setup.Spec.Clients * threads
+	found, err := load.Run(ctx, load.Leg{
+		Clients: s.setup.Spec.Clients, Threads: threads, Samples: rows,
+		OperationTimeout: time.Duration(s.setup.Spec.OperationTimeout), MaxErrorRate: readbackErrors,
+		Verify: load.VerifyAll, Classify: classify,
+		Progress: func(p load.Progress) {
+			p.LastText = "reading back"
+			progress(p)
+		},
+	}, func(client, _ int) (load.Worker, error) {
+		return &backReader{
+			reader: reader{
+				corpus: s.corpus, client: s.database.clients[client], checks: checks, version: rb.version, slots: make([]keySlot, keySlots(workers)),
+			},
+			of: rb, rows: uint64(rows), stale: stale,
+		}, nil
+	})
+	if err != nil {
+		return findings{}, fmt.Errorf("read back: %w", err)
+	}
+	f := findings{checked: found.Checked, wrong: found.Wrong, examples: found.Examples}
+	if failed := found.Failed - found.Wrong; failed > 0 && found.Wrong == 0 {
+		return f, fmt.Errorf("read back: %d of %d reads failed: %s", failed, found.OK+found.Failed, firstText(found.Errors))
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return f, fmt.Errorf("read back: %w", cause)
+	}
+	if n := stale.Load(); n > rb.of.excused {
+		f.wrong += n
+		f.examples = append(f.examples, load.Mismatch{
+			Want: fmt.Sprintf("at most %d rows as they were before the leg", rb.of.excused), Got: fmt.Sprintf("%d of %d rows", n, found.Checked),
+		})
+	}
+	return f, nil
+}
+
+func firstText(counts []load.ErrorCount) string {
+	for _, count := range counts {
+		if len(count.Texts) > 0 {
+			return count.Class + ": " + count.Texts[0]
+		}
+	}
+	return "no text"
+}
+
+// backReader is a load.Worker that reads every n-th row and expects it as the leg left it.
+type backReader struct {
+	reader
+	of    readback
+	rows  uint64 // read back in all
+	stale *atomic.Int64
+	there bool // the last read found a row
+}
+
+// Ready makes the key of the n-th of the rows that are read back.
+func (b *backReader) Ready(slot int, n uint64) error {
+	// The product is exact in 64 bits: a run has less than 2⁴⁰ rows and its sample 2¹⁰, and when all are read back the factor is 1.
+	index := n
+	if total := uint64(b.of.samples); b.rows < total {
+		index = n * total / b.rows
+	}
+	return b.reader.Ready(slot, index)
+}
+
+// Do reads the row; that there is none is an answer like another.
+func (b *backReader) Do(ctx context.Context, slot int) error {
+	err := b.reader.Do(ctx, slot)
+	b.there = err == nil
+	if errors.Is(err, drivers.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Check compares what was found with what the leg must have left. A row that is as it was before the leg is counted apart while
+// operations of the leg failed, as it may be one of those.
+func (b *backReader) Check(slot int) error {
+	index := b.slots[slot].index
+	switch {
+	case b.of.absent && !b.there:
+		return nil
+	case b.of.absent:
+		return b.before(&load.Mismatch{Index: index, Want: "no row", Got: "a row that was deleted"})
+	case !b.there:
+		return b.before(&load.Mismatch{Index: index, Want: fmt.Sprintf("row %d, version %d", index, b.version), Got: "no row"})
+	}
+	wrong, stale := b.checks.compare(b.client, &b.record, index, b.version)
+	switch {
+	case wrong == nil:
+		return nil
+	case stale:
+		return b.before(wrong)
+	default:
+		return wrong
+	}
+}
+
+func (b *backReader) before(wrong *load.Mismatch) error {
+	if b.of.excused == 0 {
+		return wrong
+	}
+	b.stale.Add(1)
+	return nil
+}

@@ -1,0 +1,34 @@
+package measure
+
+import (
+	"context"
+
+	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/drivers"
+)
+
+// remover is a load.Worker of a delete leg.
+type remover struct {
+	corpus *corpus.Corpus
+	client drivers.Client
+	slots  []keySlot
+}
+
+// Slots is how many keys are made before their rows are deleted.
+func (r *remover) Slots() int { return len(r.slots) }
+
+// Ready makes a key.
+func (r *remover) Ready(slot int, index uint64) error {
+	s := &r.slots[slot]
+	s.index = index
+	s.key = r.corpus.Key(&s.buffer, index)
+	return nil
+}
+
+// Do deletes the row.
+func (r *remover) Do(ctx context.Context, slot int) error {
+	return r.client.Delete(ctx, r.slots[slot].key)
+}
+
+// Check has nothing to look at: the keys are asked for again after the leg.
+func (r *remover) Check(int) error { return nil }

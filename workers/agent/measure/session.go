@@ -1,0 +1,131 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/plan"
+	"github.com/durabench/durabench/bench/result"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/workers/agent"
+)
+
+// session is the agent's hold on the run's database.
+type session struct {
+	setup       agent.Setup
+	credentials drivers.Credentials
+	engine      drivers.Engine
+	corpus      *corpus.Corpus
+	tuning      tuning
+	logger      *slog.Logger
+	calibration *result.Calibration // nil before it was measured
+
+	database *database // nil while it is not open
+	// trusted tells that this agent itself brought the data to the state in which it is. After the loss of an agent, the rows are counted
+	// before a leg relies on them.
+	trusted bool
+}
+
+var _ agent.Executor = (*session)(nil)
+
+func newSession(
+	setup agent.Setup, credentials drivers.Credentials, finished []agent.Outcome, tuning tuning, logger *slog.Logger,
+) (*session, error) {
+	engine, ok := drivers.Lookup(setup.Spec.Database)
+	if !ok {
+		return nil, fmt.Errorf("engine %q is not in this build", setup.Spec.Database)
+	}
+	rows, err := setup.Spec.Corpus()
+	if err != nil {
+		return nil, fmt.Errorf("make the corpus: %w", err)
+	}
+	s := &session{setup: setup, credentials: credentials, engine: engine, corpus: rows, tuning: tuning, logger: logger}
+	for _, outcome := range finished {
+		if outcome.Calibration != nil {
+			s.calibration = outcome.Calibration
+		}
+	}
+	return s, nil
+}
+
+// Run does one step.
+func (s *session) Run(ctx context.Context, task agent.Task) agent.Outcome {
+	kinds := map[plan.Kind]func(*session, context.Context, agent.Task) agent.Outcome{
+		plan.Prepare:   (*session).prepare,
+		plan.Attach:    (*session).attach,
+		plan.Calibrate: (*session).calibrate,
+		plan.Create:    (*session).create,
+		plan.Read:      (*session).read,
+		plan.Update:    (*session).update,
+		plan.Delete:    (*session).delete,
+	}
+	run, ok := kinds[task.Step.Kind]
+	if !ok {
+		return failed(task, &problem{agent.ErrorSpec, fmt.Errorf("this build has no step of kind %q", task.Step.Kind)})
+	}
+	return run(s, ctx, task)
+}
+
+// Close releases the database.
+func (s *session) Close() error {
+	if s.database == nil {
+		return nil
+	}
+	err := s.database.close()
+	s.database = nil
+	return err
+}
+
+// problem is an error with its class.
+type problem struct {
+	class agent.ErrorClass
+	err   error
+}
+
+func (p *problem) Error() string { return p.err.Error() }
+func (p *problem) Unwrap() error { return p.err }
+
+// classOf returns the class of a step's error.
+func classOf(err error) agent.ErrorClass {
+	var known *problem
+	var unsupported drivers.Unsupported
+	switch {
+	case errors.As(err, &known):
+		return known.class
+	case errors.Is(err, context.Canceled):
+		return agent.ErrorCancelled
+	case errors.As(err, &unsupported):
+		return agent.ErrorSpec
+	default:
+		return agent.ErrorInfrastructure
+	}
+}
+
+// failed is the outcome of a step that did not come to its end.
+func failed(task agent.Task, err error) agent.Outcome {
+	step := task.Step
+	if !step.Timed {
+		return agent.Outcome{Error: err.Error(), ErrorClass: classOf(err)}
+	}
+	leg := legOf(step)
+	leg.Verdict, leg.Why = result.Failed, err.Error()
+	switch classOf(err) {
+	case agent.ErrorDataset:
+		if task.Attempt == 1 {
+			leg.Verdict = result.NotRun // it was refused before its first operation
+		}
+	case agent.ErrorCancelled:
+		leg.Verdict = result.Interrupted
+	}
+	return agent.Outcome{Leg: &leg}
+}
+
+// legOf returns a step's leg without anything measured.
+func legOf(step plan.Step) result.Leg {
+	return result.Leg{
+		ID: step.ID, Title: step.Title, Kind: string(step.Kind), Clients: step.Clients, Threads: step.Threads, Planned: step.Samples,
+	}
+}

@@ -1,0 +1,23 @@
+package measure
+
+import (
+	"context"
+
+	"github.com/durabench/durabench/bench/load"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/workers/agent"
+)
+
+// update replaces every row by its next version. Afterwards there must be as many rows as before, with the new content.
+func (s *session) update(ctx context.Context, task agent.Task) agent.Outcome {
+	step := task.Step
+	slots := s.rowSlots(step.Clients * step.Threads)
+	rows := s.setup.Spec.Samples
+	return s.leg(ctx, task, work{
+		worker: func(client drivers.Client) load.Worker {
+			return &writer{corpus: s.corpus, write: client.Update, version: step.Version, slots: make([]rowSlot, slots)}
+		},
+		back: &readback{samples: step.Samples, version: step.Version},
+		rows: &rows,
+	})
+}

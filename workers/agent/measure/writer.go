@@ -1,0 +1,39 @@
+package measure
+
+import (
+	"context"
+
+	"github.com/durabench/durabench/bench/corpus"
+)
+
+// write is a driver's call that stores a row.
+type write func(ctx context.Context, key corpus.Key, row *corpus.Row) error
+
+// writer is a load.Worker of a create or update leg.
+type writer struct {
+	corpus  *corpus.Corpus
+	write   write
+	version uint32
+	slots   []rowSlot
+}
+
+// Slots is how many rows are made before they are written.
+func (w *writer) Slots() int { return len(w.slots) }
+
+// Ready makes a row and its key.
+func (w *writer) Ready(slot int, index uint64) error {
+	s := &w.slots[slot]
+	s.index = index
+	s.key = w.corpus.Key(&s.buffer, index)
+	w.corpus.Row(&s.row, index, w.version)
+	return nil
+}
+
+// Do writes the row.
+func (w *writer) Do(ctx context.Context, slot int) error {
+	s := &w.slots[slot]
+	return w.write(ctx, s.key, &s.row)
+}
+
+// Check has nothing to look at: what was written is read back after the leg.
+func (w *writer) Check(int) error { return nil }
