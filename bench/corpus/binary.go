@@ -109,7 +109,7 @@ func (s *binaryScanner) count(size int) (int, error) {
 }
 
 func (s *binaryScanner) truncated() error {
-	return fmt.Errorf("the row ends in the middle, %d bytes before its end is wanted", len(s.data))
+	return fmt.Errorf("the row is cut off: %d bytes are left where more are needed", len(s.data))
 }
 
 func (s *binaryScanner) value(f *Field, v *Value) error {

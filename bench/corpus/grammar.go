@@ -184,6 +184,9 @@ func (p *exprParser) enumExpr(list string) Field {
 	var canonical []string
 	f := Field{Kind: kind, gen: g}
 	for _, label := range p.labels(list) {
+		if label == "" {
+			continue // labels has said so
+		}
 		v, err := parse(label)
 		if err != nil {
 			p.problem("%v", err)

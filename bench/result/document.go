@@ -13,7 +13,7 @@ const SchemaVersion = 1
 // Verdict is the judgement of a leg or a run.
 type Verdict string
 
-// The verdicts of legs. A run carries the worst of its legs'.
+// The verdicts of legs. A run carries the worst of its legs', see Judge.
 const (
 	Valid            Verdict = "valid"
 	GeneratorLimited Verdict = "generator-limited" // the harness, not the database, was the limit
@@ -33,7 +33,7 @@ type Document struct {
 	Run         Run             `json:"run"`
 	Harness     Harness         `json:"harness"`
 	Spec        json.RawMessage `json:"spec"`       // as run, without secrets
-	SpecDigest  string          `json:"specDigest"` // SHA-256 of the spec's canonical JSON, hex
+	SpecDigest  string          `json:"specDigest"` // of Spec, as SpecDigest gives it
 	Plan        json.RawMessage `json:"plan"`
 	Corpus      Corpus          `json:"corpus"`
 	Engine      Engine          `json:"engine"`
@@ -109,7 +109,7 @@ type Host struct {
 	Arch        string   `json:"arch"`
 	Kernel      string   `json:"kernel,omitempty"`
 	CPUModel    string   `json:"cpuModel,omitempty"`
-	CPUs        int      `json:"cpus"`
+	CPUs        int      `json:"cpus"` // that processes here may run on: by affinity, not by cgroup
 	MemoryBytes int64    `json:"memoryBytes,omitempty"`
 	Governor    string   `json:"governor,omitempty"`
 	THP         string   `json:"transparentHugePages,omitempty"`
@@ -119,7 +119,7 @@ type Host struct {
 	CgroupCPUs  *float64 `json:"cgroupCpus,omitempty"`
 	CgroupBytes *int64   `json:"cgroupMemoryBytes,omitempty"`
 	Filesystem  string   `json:"filesystem,omitempty"` // of the data directory
-	Digest      string   `json:"digest"`               // of the fields above but the name
+	Digest      string   `json:"digest"`               // of the fields above but the name, as Fingerprint gives it
 }
 
 // Calibration is the harness's own cost, measured on the dry engine in this run on this host.
@@ -139,9 +139,9 @@ type Leg struct {
 	Why           string         `json:"why,omitempty"`
 	Clients       int            `json:"clients"`
 	Threads       int            `json:"threads"`
-	Planned       int64          `json:"planned"`            // operations asked for
+	Planned       int64          `json:"planned"`            // operations asked for; 0 when a time window was
 	Measured      *Measured      `json:"measured,omitempty"` // absent when the leg did not run
-	Attempts      int            `json:"attempts,omitempty"`
+	Attempts      int            `json:"attempts,omitempty"` // how often it was started
 	Interruptions []Interruption `json:"interruptions,omitempty"`
 }
 
@@ -157,13 +157,15 @@ type Measured struct {
 	Started    time.Time    `json:"started"`
 	WallNs     int64        `json:"wallNs"`
 	OK         int64        `json:"ok"`
-	Failed     int64        `json:"failed"`
+	Failed     int64        `json:"failed"`               // those of the warm-up included: no failure goes unseen
+	Warmup     int64        `json:"warmup,omitempty"`     // operations that succeeded in the warm-up; they are in no other figure but Checked
+	OverBudget bool         `json:"overBudget,omitempty"` // more operations failed than the error budget allows
 	Errors     []ErrorCount `json:"errors,omitempty"`
 	Throughput *float64     `json:"throughput,omitempty"` // successful operations per second; absent without any
 	Service    *Latency     `json:"service,omitempty"`
 	Response   *Latency     `json:"response,omitempty"`
 	Intervals  []Interval   `json:"intervals"`
-	Checked    int64        `json:"checked"` // answers compared by content
+	Checked    int64        `json:"checked"` // answers compared by content, those of the warm-up included
 	Wrong      int64        `json:"wrong"`
 	Examples   []Mismatch   `json:"examples,omitempty"`
 	RowsAfter  *int64       `json:"rowsAfter,omitempty"`  // rows the database counted after the leg
@@ -231,7 +233,7 @@ type GC struct {
 
 // Usage is the resources of a process tree during a leg. A nil field could not be read; it is never 0 in place of unknown.
 type Usage struct {
-	Processes    int      `json:"processes"`
+	Processes    int      `json:"processes"`          // most seen at once
 	CPUCores     *float64 `json:"cpuCores,omitempty"` // CPU seconds ÷ wall seconds
 	CPUSeconds   *float64 `json:"cpuSeconds,omitempty"`
 	MemoryMean   *int64   `json:"memoryMeanBytes,omitempty"`

@@ -1,51 +1,131 @@
 package result
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 )
 
-// Bytes validates the document and returns its canonical JSON.
-func (d *Document) Bytes() ([]byte, error) { panic("not yet") }
-
-// Encode validates the document and writes its canonical JSON.
-func (d *Document) Encode(w io.Writer) error { panic("not yet") }
-
-// Write validates the document and writes it to a file, atomically and flushed to the device.
-func (d *Document) Write(path string) error { panic("not yet") }
-
-// Read reads a document strictly and validates it.
-func Read(r io.Reader) (*Document, error) { panic("not yet") }
-
-// Decode reads a document strictly and validates it.
-func Decode(data []byte) (*Document, error) { panic("not yet") }
-
-// Validate reports every problem of the document at once.
-func (d *Document) Validate() error { panic("not yet") }
-
-// Bytes validates the leg and returns its canonical JSON.
-func (l *Leg) Bytes() ([]byte, error) { panic("not yet") }
-
-// DecodeLeg reads a leg strictly and validates it.
-func DecodeLeg(data []byte) (*Leg, error) { panic("not yet") }
-
-// Schema returns the JSON Schema of the document.
-func Schema() []byte { panic("not yet") }
-
-// Digest returns the SHA-256 of a JSON value's canonical form, in hex.
-func Digest(raw json.RawMessage) (string, error) { panic("not yet") }
-
-// TableOptions says how a table is laid out.
-type TableOptions struct {
-	Width int  // columns of the terminal; 0 means no limit
-	Color bool // colour verdicts with ANSI escapes
+// Bytes validates the document and returns its canonical JSON: indented, properties in the order of the Go fields, times in UTC, empty
+// lists as []. The same document always gives the same bytes.
+func (d *Document) Bytes() ([]byte, error) {
+	if err := d.Validate(); err != nil {
+		return nil, fmt.Errorf("result of run %s is not written, it contradicts itself: %w", d.Run.ID, err)
+	}
+	return canonical(d.normal())
 }
 
-// WriteTable writes the document's legs as a table for people.
-func WriteTable(w io.Writer, d *Document, o TableOptions) error { panic("not yet") }
+// Encode validates the document and writes its canonical JSON.
+func (d *Document) Encode(w io.Writer) error {
+	text, err := d.Bytes()
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
+}
 
-// WriteCSV writes one row per leg, RFC 4180, raw numbers with units in the header.
-func WriteCSV(w io.Writer, d *Document) error { panic("not yet") }
+// Write validates the document and writes its canonical JSON to a file, all or nothing, flushed to the device. A file that was there
+// is replaced.
+func (d *Document) Write(path string) error {
+	text, err := d.Bytes()
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, text)
+}
 
-// WriteMarkdown writes the table as Markdown.
-func WriteMarkdown(w io.Writer, d *Document) error { panic("not yet") }
+// Bytes validates the leg and returns its canonical JSON.
+func (l *Leg) Bytes() ([]byte, error) {
+	if err := l.Validate(); err != nil {
+		return nil, fmt.Errorf("leg %s is not written, it contradicts itself: %w", l.ID, err)
+	}
+	return canonical(l.normal())
+}
+
+func canonical(value any) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return text.Bytes(), nil
+}
+
+// normal returns a copy whose JSON is canonical. What it does not change it shares.
+func (d *Document) normal() *Document {
+	n := *d
+	n.Run.Started, n.Run.Finished = n.Run.Started.UTC(), n.Run.Finished.UTC()
+	n.Engine.Settings, n.Engine.Profile = present(n.Engine.Settings), present(n.Engine.Profile)
+	n.Legs = make([]Leg, len(d.Legs))
+	for i := range d.Legs {
+		n.Legs[i] = *d.Legs[i].normal()
+	}
+	return &n
+}
+
+func (l *Leg) normal() *Leg {
+	n := *l
+	n.Interruptions = append([]Interruption(nil), l.Interruptions...)
+	for i := range n.Interruptions {
+		n.Interruptions[i].At = n.Interruptions[i].At.UTC()
+	}
+	if l.Measured != nil {
+		m := *l.Measured
+		m.Started = m.Started.UTC()
+		m.Intervals = present(m.Intervals)
+		n.Measured = &m
+	}
+	return &n
+}
+
+// present returns a list that encodes as [] when it is empty, not as null.
+func present[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func replaceFile(path string, data []byte) (err error) {
+	dir := filepath.Dir(path)
+	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			file.Close()
+			os.Remove(file.Name())
+			err = fmt.Errorf("write %s: %w", path, err)
+		}
+	}()
+	if err := file.Chmod(0o644); err != nil { // CreateTemp makes files private
+		return err
+	}
+	if _, err := file.Write(data); err != nil {
+		return err
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	parent, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	// Some filesystems cannot flush a directory; the file itself is safe by then.
+	_ = parent.Sync()
+	return nil
+}

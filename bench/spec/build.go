@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,7 +32,8 @@ type EngineFacts struct {
 	Servers []string
 	// Options are the engine's own settings, as the [engine] table takes them.
 	Options []EngineOption
-	// Check says why the engine cannot run a spec, e.g. a durability that it cannot give; nil when it runs any.
+	// Check says why the engine cannot run a spec, e.g. a durability that it cannot give; nil when it runs any. Each setting of the spec
+	// could be read, but what they come to may still be refused for other reasons.
 	Check func(*Spec) error
 }
 
@@ -111,6 +113,9 @@ func (b *builder) open(file *File) *File {
 	none := &File{}
 	config := b.flags.Config()
 	if config == "" {
+		if b.flags.config.set() {
+			b.problems = append(b.problems, Problem{Key: "--config", Msg: "is empty"})
+		}
 		return none
 	}
 	file, err := open(config, b.facts.Shipped)
@@ -198,12 +203,8 @@ func (b *builder) takeEngine() {
 	options, problems := b.flags.options()
 	b.problems = append(b.problems, problems...)
 	merged := map[string]string{}
-	for name, value := range b.file.Engine {
-		merged[name] = value
-	}
-	for name, value := range options {
-		merged[name] = value
-	}
+	maps.Copy(merged, b.file.Engine)
+	maps.Copy(merged, options)
 	if len(merged) > 0 {
 		b.Engine = merged
 	}

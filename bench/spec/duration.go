@@ -14,7 +14,7 @@ type Duration time.Duration
 
 // ParseDuration reads a duration with a unit: "250ms", "30s", "1h30m".
 func ParseDuration(text string) (Duration, error) {
-	if text != "" && strings.Trim(text, "+-0123456789._") == "" {
+	if strings.ContainsAny(text, "0123456789") && strings.Trim(text, "+-0123456789._") == "" {
 		return 0, fmt.Errorf("%s needs a unit, e.g. %ss", text, strings.ReplaceAll(text, "_", ""))
 	}
 	d, err := time.ParseDuration(text)

@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// keywordForm is how libpq's connection strings begin: "host=…".
-var keywordForm = regexp.MustCompile(`^\s*[A-Za-z_]+\s*=`)
+// How addresses begin: URLs with "scheme://", libpq's keyword strings with "host=".
+var (
+	schemeForm  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+	keywordForm = regexp.MustCompile(`^[A-Za-z_]+\s*=`)
+)
 
 // Names under which connection strings carry what SplitEndpoint takes out of them. Other secrets cannot be carried, so they are refused
 // rather than stored.
@@ -24,11 +28,11 @@ var (
 // repeats any part of the address.
 func SplitEndpoint(endpoint string) (clean, user, password string, err error) {
 	endpoint = strings.TrimSpace(endpoint)
-	switch scheme, rest, isURL := strings.Cut(endpoint, "://"); {
+	switch scheme := schemeForm.FindString(endpoint); {
 	case endpoint == "":
 		return "", "", "", errors.New("is empty")
-	case isURL:
-		return splitURL(scheme, rest)
+	case scheme != "":
+		return splitURL(scheme, endpoint[len(scheme):])
 	case keywordForm.MatchString(endpoint):
 		return splitKeywords(endpoint)
 	}
@@ -42,15 +46,15 @@ func SplitEndpoint(endpoint string) (clean, user, password string, err error) {
 	return endpoint, user, password, nil
 }
 
-// splitURL takes apart what follows "scheme://". net/url is no help here: it rejects the lists of hosts that databases take.
+// splitURL takes apart what follows scheme, which ends in "://". net/url is no help here: it rejects the lists of hosts that databases
+// take. Whatever could be the rest of a password with a character that needed an escape is refused, lest it stays in clean.
 func splitURL(scheme, rest string) (clean, user, password string, err error) {
 	authority, tail := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		authority, tail = rest[:i], rest[i:]
 	}
-	if strings.Contains(tail, "@") {
-		// The password holds a / ? or # as it is, and what looks like a path would carry half of it.
-		return "", "", "", errors.New("an @ stands behind the host: write / ? # and @ in a user or password as %2F %3F %23 %40")
+	if strings.ContainsAny(tail, "@#") {
+		return "", "", "", errors.New("an @ or # stands behind the host: write / ? # @ in a user or password as %2F %3F %23 %40")
 	}
 	if at := strings.LastIndex(authority, "@"); at >= 0 {
 		rawUser, rawPassword, _ := strings.Cut(authority[:at], ":")
@@ -63,56 +67,46 @@ func splitURL(scheme, rest string) (clean, user, password string, err error) {
 		}
 	}
 	path, query, hasQuery := strings.Cut(tail, "?")
-	if !hasQuery {
-		return scheme + "://" + authority + tail, user, password, nil
+	if !hasQuery || query == "" {
+		return scheme + authority + path, user, password, nil
 	}
-	query, fragment, hasFragment := strings.Cut(query, "#")
 	var kept []string
 	for pair := range strings.SplitSeq(query, "&") {
-		name, value, _ := strings.Cut(pair, "=")
+		name, value, found := strings.Cut(pair, "=")
+		if !found {
+			return "", "", "", errors.New("a parameter has no value: write & in a password as %26")
+		}
 		value, err := url.QueryUnescape(value)
 		if err != nil {
-			return "", "", "", fmt.Errorf("parameter %s holds a %% that is no escape: write it as %%25", name)
+			return "", "", "", errors.New("a parameter holds a % that is no escape: write it as %25")
 		}
-		take, err := role(name)
-		if err != nil {
+		switch take, err := role(name); {
+		case err != nil:
 			return "", "", "", err
-		}
-		switch take {
-		case "user":
+		case take == "user":
 			user = value
-		case "password":
+		case take == "password":
 			password = value
 		default:
 			kept = append(kept, pair)
 		}
 	}
-	if query = strings.Join(kept, "&"); query != "" {
-		path += "?" + query
+	if len(kept) > 0 {
+		path += "?" + strings.Join(kept, "&")
 	}
-	if hasFragment {
-		path += "#" + fragment
-	}
-	return scheme + "://" + authority + path, user, password, nil
+	return scheme + authority + path, user, password, nil
 }
 
 // role tells what a parameter is: "user", "password", or "" for one that stays. A secret of another kind is an error.
 func role(name string) (string, error) {
 	name = strings.ToLower(name)
-	for _, key := range secretKeys {
-		if name == key {
-			return "", fmt.Errorf("parameter %s is a secret that cannot be carried apart from the address; give it in the environment", key)
-		}
-	}
-	for _, key := range userKeys {
-		if name == key {
-			return "user", nil
-		}
-	}
-	for _, key := range passwordKeys {
-		if name == key {
-			return "password", nil
-		}
+	switch {
+	case slices.Contains(secretKeys, name):
+		return "", fmt.Errorf("parameter %s is a secret that cannot be carried apart from the address; give it in the environment", name)
+	case slices.Contains(userKeys, name):
+		return "user", nil
+	case slices.Contains(passwordKeys, name):
+		return "password", nil
 	}
 	return "", nil
 }
@@ -131,14 +125,12 @@ func splitKeywords(text string) (clean, user, password string, err error) {
 		if err != nil {
 			return "", "", "", err
 		}
-		take, err := role(name)
-		if err != nil {
+		switch take, err := role(name); {
+		case err != nil:
 			return "", "", "", err
-		}
-		switch take {
-		case "user":
+		case take == "user":
 			user = value
-		case "password":
+		case take == "password":
 			password = value
 		default:
 			kept = append(kept, name+"="+raw)

@@ -103,7 +103,8 @@ func (f *File) at(path, msg string) Problem {
 
 // syntaxProblem returns what the parser said, with its line.
 func syntaxProblem(name string, err error) Problem {
-	p := Problem{File: name, Msg: strings.TrimPrefix(err.Error(), "toml: ")}
+	msg := strings.TrimPrefix(err.Error(), "toml: ")
+	p := Problem{File: name, Msg: strings.ReplaceAll(msg, "\n", " ")} // a problem is one line
 	var decode *toml.DecodeError
 	if errors.As(err, &decode) {
 		p.Line, _ = decode.Position()

@@ -6,11 +6,14 @@ import (
 	"strings"
 )
 
-// Where secrets stand in arguments. Both take too much rather than too little.
+// Where secrets stand in arguments. All of them take too much rather than too little.
 var (
-	userInfo      = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://[^:/?#@\s]*):[^\s]*@`)
-	plainUserInfo = regexp.MustCompile(`^((?:-e|--endpoint)?=?[^:/?#@\s]*):[^\s]*@`)
-	secretPair    = regexp.MustCompile(`(?i)\b((?:` + strings.Join(slices.Concat(passwordKeys, secretKeys), "|") + `)\s*=\s*)('(?:\\.|[^'\\])*'|(?:\\.|[^\s&#'\\])+)`)
+	userInfo      = regexp.MustCompile(`(?s)([A-Za-z][A-Za-z0-9+.-]*://[^:/?#@]*):.*@`)
+	urlForm       = regexp.MustCompile(`^(?:-[A-Za-z]*=?|--[a-z-]+=)?[A-Za-z][A-Za-z0-9+.-]*://`)
+	plainUserInfo = regexp.MustCompile(`(?s)^([^:/?#@]*):.*@`)
+	secretNames   = strings.Join(slices.Concat(passwordKeys, secretKeys), "|")
+	secretURL     = regexp.MustCompile(`(?is)((?:` + secretNames + `)=)[^&]*`)
+	secretKeyword = regexp.MustCompile(`(?is)((?:` + secretNames + `)\s*=\s*)(?:'(?:\\.|[^'\\])*'?|(?:\\.|\S)*)`)
 )
 
 // RedactArgs returns a command line with the passwords of its endpoints replaced by ***, for the result document. It looks at every
@@ -25,9 +28,10 @@ func RedactArgs(args []string) []string {
 
 // redactText hides the secrets of one argument.
 func redactText(text string) string {
-	text = userInfo.ReplaceAllString(text, "$1:***@")
-	if !strings.Contains(text, "://") {
-		text = plainUserInfo.ReplaceAllString(text, "$1:***@")
+	if urlForm.MatchString(text) {
+		text = userInfo.ReplaceAllString(text, "$1:***@")
+		return secretURL.ReplaceAllString(text, "$1***")
 	}
-	return secretPair.ReplaceAllString(text, "$1***")
+	text = plainUserInfo.ReplaceAllString(text, "$1:***@")
+	return secretKeyword.ReplaceAllString(text, "$1***")
 }

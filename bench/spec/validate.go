@@ -31,18 +31,7 @@ func (b *builder) checkNumbers() {
 	} else if !b.bad["samples"] && (b.Samples < 1 || b.Samples > MaxSamples) {
 		b.problem("samples", "must be from 1 to %d, is %d", MaxSamples, b.Samples)
 	}
-	usable := true
-	for key, n := range map[string]int64{"clients": b.clients, "threads": b.threads} {
-		if b.bad[key] {
-			usable = false
-		} else if n < 1 {
-			usable = false
-			b.problem(key, "must be at least 1, is %d", n)
-		}
-	}
-	if usable && (b.clients > MaxInFlight || b.threads > MaxInFlight/b.clients) {
-		b.problem("threads", "%d clients × %d threads are more than %d operations in flight", b.clients, b.threads, MaxInFlight)
-	}
+	b.checkInFlight()
 	if !b.bad["max_error_rate"] && !(b.MaxErrorRate >= 0 && b.MaxErrorRate <= 1) {
 		b.problem("max_error_rate", "must be from 0 to 1, is %g", b.MaxErrorRate)
 	}
@@ -52,6 +41,25 @@ func (b *builder) checkNumbers() {
 	if b.given("name") && !b.bad["name"] && !names.MatchString(b.Name) {
 		b.problem("name", "%q: use letters, digits, dots, dashes and underscores, at most 100, a letter or digit first", b.Name)
 	}
+}
+
+// checkInFlight checks clients and threads, alone and together.
+func (b *builder) checkInFlight() {
+	positive := func(key string, n int64) bool {
+		if !b.bad[key] && n < 1 {
+			b.problem(key, "must be at least 1, is %d", n)
+		}
+		return n >= 1
+	}
+	clients, threads := positive("clients", b.clients), positive("threads", b.threads)
+	if !clients || !threads || b.clients <= MaxInFlight && b.threads <= MaxInFlight/b.clients {
+		return
+	}
+	blamed := "threads"
+	if !b.given(blamed) {
+		blamed = "clients"
+	}
+	b.problem(blamed, "%d clients × %d threads are more than %d operations in flight", b.clients, b.threads, MaxInFlight)
 }
 
 // checkServer checks how the database is to be had, apart from what the engine itself allows.
@@ -112,13 +120,12 @@ func (b *builder) checkEngine() {
 	engine := b.facts.Engines[at]
 	b.checkWays(engine)
 	b.checkOptions(engine)
-	b.checkManifest()
-	if engine.Check != nil && len(b.problems) == 0 {
-		// Only now: what Check looks at must mean something.
+	if engine.Check != nil && len(b.bad) == 0 {
 		if err := engine.Check(&b.Spec); err != nil {
 			b.problem("database", "%v", err)
 		}
 	}
+	b.checkManifest()
 }
 
 // checkWays checks that the engine can be had in the way that is asked.
@@ -155,11 +162,9 @@ func (b *builder) checkOptions(engine EngineFacts) {
 
 // optionProblem notes a problem with one of the engine's own settings, at the place that set it.
 func (b *builder) optionProblem(name, msg string) {
-	if options, _ := b.flags.options(); options != nil {
-		if _, flag := options[name]; flag {
-			b.problems = append(b.problems, Problem{Key: "--engine", Msg: name + ": " + msg})
-			return
-		}
+	if options, _ := b.flags.options(); slices.Contains(sortedKeys(options), name) {
+		b.problems = append(b.problems, Problem{Key: "--engine", Msg: name + ": " + msg})
+		return
 	}
 	b.problems = append(b.problems, b.file.at(join("engine", name), msg))
 }

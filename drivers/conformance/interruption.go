@@ -84,22 +84,26 @@ func testCancelledUnderLoad(t *testing.T, h Harness) {
 		t.Skip(h.Instant)
 	}
 	s := h.open(t, plain(t), load(2, 4))
-	callers := s.config.Clients * s.config.Threads
+	const rounds = 15
 	s.everyone(func(number int, c *caller) error { return c.create(t.Context(), uint64(number), 0) })
-	for round := range 15 {
+	for round := range rounds {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Duration(round)*300*time.Microsecond, cancel)
 		s.everyone(func(number int, c *caller) error {
 			for {
 				index := uint64(number)
-				for _, err := range []error{c.update(ctx, index, uint32(round)), c.check(ctx, index, uint32(round))} {
-					if err == nil {
-						continue
-					}
-					if class := drivers.ErrorClassOf(err); class != drivers.ClassCancelled {
-						return fmt.Errorf("round %d: class %q of %w, want %q", round, class, err, drivers.ClassCancelled)
-					}
+				err := c.update(ctx, index, uint32(round))
+				if err == nil {
+					err = c.read(ctx, index)
+				}
+				if err == nil {
+					err = c.whole(index, rounds)
+				}
+				if class := drivers.ErrorClassOf(err); class == drivers.ClassCancelled {
 					return nil
+				}
+				if err != nil {
+					return fmt.Errorf("round %d: %w, which is not of class %q", round, err, drivers.ClassCancelled)
 				}
 			}
 		})
@@ -109,7 +113,7 @@ func testCancelledUnderLoad(t *testing.T, h Harness) {
 			if err := c.read(t.Context(), uint64(number)); err != nil {
 				return fmt.Errorf("round %d: read: %w", round, err)
 			}
-			return c.whole(uint64(number), callers+round+1)
+			return c.whole(uint64(number), rounds)
 		})
 	}
 	s.usable(s.caller(0), 1000)

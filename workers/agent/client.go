@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/durabench/durabench/bench/load"
 	"github.com/durabench/durabench/bench/plan"
 )
 

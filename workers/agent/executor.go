@@ -24,6 +24,9 @@ type Task struct {
 	Attempt int
 	// Progress takes the live view of a running leg; it never blocks.
 	Progress func(load.Progress)
+	// Say takes in words what goes on beside the measuring, such as opening clients, and nothing while operations are measured. It
+	// never blocks.
+	Say func(string)
 }
 
 // NewExecutor makes the executor of a run. It opens nothing yet, so that an agent answers at once. The outcomes are those of the steps

@@ -61,6 +61,7 @@ type Status struct {
 	State    StepState      `json:"state"`
 	Attempt  int            `json:"attempt"`            // how often it was begun, counted over the agents of this run
 	Adopted  bool           `json:"adopted,omitempty"`  // the answer to a start that found the step there already
+	Waiting  string         `json:"waiting,omitempty"`  // what goes on beside the measuring; empty while operations are measured
 	Progress *load.Progress `json:"progress,omitempty"` // absent until the load runs
 	Outcome  *Outcome       `json:"outcome,omitempty"`  // when finished
 }

@@ -108,6 +108,7 @@ type execution struct {
 
 	mu       sync.Mutex
 	progress *load.Progress
+	waiting  string
 }
 
 // listen serves requests on the run's socket until it is time to end, and leaves no socket behind.
@@ -289,7 +290,7 @@ func (s *server) finish(run *execution, outcome Outcome) bool {
 	defer s.mu.Unlock()
 	if err := s.steps.finish(run.entry, outcome); err != nil {
 		s.logger.Error("outcome not kept", "step", run.entry.Step.ID, "error", err)
-		run.report(load.Progress{LastText: err.Error()})
+		run.say("waiting until the result can be written: " + err.Error())
 		if !s.closing {
 			return false
 		}
@@ -314,12 +315,18 @@ func (s *server) run(ctx context.Context, run *execution) (outcome Outcome) {
 		s.level.Set(slog.LevelWarn)
 		defer s.level.Set(slog.LevelInfo)
 	}
-	return s.executor.Run(ctx, Task{Step: step, Attempt: len(run.entry.Begun), Progress: run.report})
+	return s.executor.Run(ctx, Task{Step: step, Attempt: len(run.entry.Begun), Progress: run.report, Say: run.say})
 }
 
 func (e *execution) report(p load.Progress) {
 	e.mu.Lock()
 	e.progress = &p
+	e.mu.Unlock()
+}
+
+func (e *execution) say(text string) {
+	e.mu.Lock()
+	e.waiting = text
 	e.mu.Unlock()
 }
 
@@ -332,7 +339,7 @@ func (s *server) status(e *entry) Status {
 	}
 	if s.running != nil && s.running.entry == e {
 		s.running.mu.Lock()
-		status.Progress = s.running.progress
+		status.Progress, status.Waiting = s.running.progress, s.running.waiting
 		s.running.mu.Unlock()
 	}
 	return status

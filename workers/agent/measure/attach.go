@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/durabench/durabench/bench/load"
 	"github.com/durabench/durabench/workers/agent"
 )
 
@@ -14,16 +13,16 @@ func (s *session) attach(ctx context.Context, task agent.Task) agent.Outcome {
 	if err := s.Close(); err != nil {
 		s.logger.Warn("close before attaching", "error", err)
 	}
-	task.Progress(load.Progress{LastText: "opening " + s.where()})
+	task.Say("opening " + s.where())
 	db, err := s.open(ctx)
 	if err != nil {
 		return failed(task, err)
 	}
 	s.database = db
-	if err := db.connect(ctx, s.setup.Spec.Clients, task.Progress); err != nil {
+	if err := db.connect(ctx, s.setup.Spec.Clients, task.Say); err != nil {
 		return s.abandon(task, fmt.Errorf("connect to %s: %w", s.where(), err))
 	}
-	task.Progress(load.Progress{LastText: "counting the rows"})
+	task.Say("counting the rows")
 	rows, err := db.count(ctx)
 	if err != nil {
 		return s.abandon(task, err)

@@ -2,7 +2,6 @@ package measure
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -39,10 +38,11 @@ func (s *session) calibrate(ctx context.Context, task agent.Task) agent.Outcome 
 	if err := dry.Prepare(ctx); err != nil {
 		return failed(task, fmt.Errorf("prepare the dry engine: %w", err))
 	}
-	if err := dry.connect(ctx, step.Clients, task.Progress); err != nil {
+	if err := dry.connect(ctx, step.Clients, task.Say); err != nil {
 		return failed(task, fmt.Errorf("open the dry engine: %w", err))
 	}
 
+	task.Say("")
 	slots := keySlots(step.Clients * step.Threads)
 	checks := newChecks(s.corpus)
 	measured, err := load.Run(ctx, load.Leg{
@@ -61,13 +61,13 @@ func (s *session) calibrate(ctx context.Context, task agent.Task) agent.Outcome 
 	if err != nil {
 		return failed(task, fmt.Errorf("calibrate: %w", err))
 	}
-	latency := result.MeasuredFrom(measured).Service
-	if latency == nil {
-		return failed(task, errors.New("calibrate: no operation was recorded"))
+	latency, err := result.LatencyFrom(measured.Service)
+	if err != nil {
+		return failed(task, fmt.Errorf("calibrate: %w", err))
 	}
 	s.calibration = &result.Calibration{
 		NsPerOp: costPerOperation(measured, step.Clients*step.Threads),
-		ClockNs: clockCost(),
+		ClockNs: float64(load.MeasureClock()),
 		Samples: measured.OK,
 		P99Ns:   latency.P99,
 	}
@@ -79,22 +79,4 @@ func (s *session) calibrate(ctx context.Context, task agent.Task) agent.Outcome 
 func costPerOperation(measured *load.Result, workers int) float64 {
 	cores := min(workers, runtime.GOMAXPROCS(0))
 	return float64(measured.Wall) * float64(cores) / float64(measured.OK)
-}
-
-// clockCost returns what reading the clock takes, in nanoseconds: the least of a few rounds, as everything else that happens on the
-// machine can only make a round longer.
-func clockCost() float64 {
-	const rounds, readings = 5, 20_000
-	least := time.Duration(0)
-	for round := range rounds {
-		start := time.Now()
-		var last time.Duration
-		for range readings {
-			last = time.Since(start)
-		}
-		if round == 0 || last < least {
-			least = last
-		}
-	}
-	return float64(least) / readings
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/durabench/durabench/bench/load"
 	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/workers/agent"
@@ -81,8 +80,8 @@ func (s *session) where() string {
 	return s.engine.Title + " at " + s.setup.Endpoint
 }
 
-// connect opens all clients: a run with fewer than asked for would be another run. progress tells how far it is.
-func (db *database) connect(ctx context.Context, n int, progress func(load.Progress)) error {
+// connect opens all clients: a run with fewer than asked for would be another run. say tells how far it is.
+func (db *database) connect(ctx context.Context, n int, say func(string)) error {
 	limit := clientTimeout + time.Duration(n)*clientTime
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
 	defer cancel()
@@ -95,7 +94,7 @@ func (db *database) connect(ctx context.Context, n int, progress func(load.Progr
 			return fmt.Errorf("open client %d of %d: %w", i+1, n, err)
 		}
 		db.clients = append(db.clients, client)
-		progress(load.Progress{Done: int64(i + 1), Total: int64(n), LastText: "opening clients"})
+		say(fmt.Sprintf("opening clients: %d of %d", i+1, n))
 	}
 	return nil
 }

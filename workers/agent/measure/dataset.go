@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/durabench/durabench/bench/load"
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/workers/agent"
 )
@@ -14,14 +13,14 @@ import (
 // agent the rows are counted.
 func (s *session) ready(ctx context.Context, task agent.Task) error {
 	if s.database == nil {
-		task.Progress(load.Progress{LastText: "opening " + s.where() + " again"})
+		task.Say("opening " + s.where() + " again")
 		db, err := s.open(ctx)
 		if err != nil {
 			return err
 		}
 		s.database, s.trusted = db, false
 	}
-	if err := s.database.connect(ctx, s.setup.Spec.Clients, task.Progress); err != nil {
+	if err := s.database.connect(ctx, s.setup.Spec.Clients, task.Say); err != nil {
 		return fmt.Errorf("connect to %s: %w", s.where(), err)
 	}
 	if s.trusted {
@@ -40,7 +39,7 @@ func (s *session) ready(ctx context.Context, task agent.Task) error {
 func (s *session) restore(ctx context.Context, task agent.Task) error {
 	needs := task.Step.Needs
 	if needs == plan.Empty {
-		task.Progress(load.Progress{LastText: "emptying the table again"})
+		task.Say("emptying the table again")
 		if err := s.database.Prepare(ctx); err != nil {
 			return fmt.Errorf("prepare the table again: %w", err)
 		}
@@ -49,7 +48,7 @@ func (s *session) restore(ctx context.Context, task agent.Task) error {
 	if needs == plan.Any {
 		return nil
 	}
-	task.Progress(load.Progress{LastText: "counting the rows again"})
+	task.Say("counting the rows again")
 	rows, err := s.database.count(ctx)
 	if err != nil {
 		return err

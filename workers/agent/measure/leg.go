@@ -4,17 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/durabench/durabench/bench/load"
+	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/infra/host"
 	"github.com/durabench/durabench/workers/agent"
 )
-
-// cancelGrace is how long the check after a leg may go on once the leg was cancelled: not at all.
-var errCancelled = errors.New("the run was cancelled")
 
 // work is what differs between the kinds of legs.
 type work struct {
@@ -36,32 +35,37 @@ func (s *session) leg(ctx context.Context, task agent.Task, w work) agent.Outcom
 	step, spec := task.Step, s.setup.Spec
 	leg := legOf(step)
 	facts := s.facts(task)
-	if w.back != nil || step.Leaves != "" {
-		// Until the leg has come to its end, the data is in no state that a later leg may rely on.
-		s.trusted = step.Effect == readOnly
-	}
+	// Until a leg that writes has come to its end, the data is in no state that a later leg may rely on.
+	s.trusted = step.Effect == plan.ReadOnly
 
+	task.Say("")
 	usage := s.sample()
 	measured, err := load.Run(ctx, load.Leg{
 		Clients: step.Clients, Threads: step.Threads, Samples: step.Samples,
 		OperationTimeout: time.Duration(spec.OperationTimeout), MaxErrorRate: spec.MaxErrorRate,
-		Verify: spec.Verify, Classify: classify, Progress: task.Progress,
+		Verify: s.verification(), Classify: classify, Progress: task.Progress,
 	}, func(client, _ int) (load.Worker, error) {
 		return w.worker(s.database.clients[client]), nil
 	})
 	serverUsage, serverNote, agentUsage, agentNote := usage.stop()
+	if measured != nil && measured.Stopped == load.StoppedStuck {
+		s.forsake()
+	}
 	if measured == nil {
 		if err == nil {
 			err = errors.New("the leg came to nothing")
 		}
 		return failed(task, err)
 	}
-	if err != nil {
+	facts.Cancelled = ctx.Err() != nil
+	if err != nil && !facts.Cancelled {
 		facts.Error = err.Error()
 	}
-	facts.Cancelled = ctx.Err() != nil
 
-	leg.Measured = result.MeasuredFrom(measured)
+	leg.Measured, err = result.MeasuredFrom(measured)
+	if err != nil {
+		return failed(task, fmt.Errorf("record the leg: %w", err))
+	}
 	leg.Measured.Server, leg.Measured.ServerNote = serverUsage, serverNote
 	leg.Measured.Agent, leg.Measured.AgentNote = agentUsage, agentNote
 	if measured.Stopped == "" && facts.Error == "" && !facts.Cancelled {
@@ -77,11 +81,22 @@ func (s *session) leg(ctx context.Context, task agent.Task, w work) agent.Outcom
 	return agent.Outcome{Leg: &leg}
 }
 
+// forsake gives up a database whose client does not come back from an operation. Closing it may hang as well, so nobody waits for that.
+func (s *session) forsake() {
+	db := s.database
+	s.database, s.trusted = nil, false
+	go func() {
+		if err := db.close(); err != nil {
+			s.logger.Warn("close a database with an operation that does not end", "error", err)
+		}
+	}()
+}
+
 // verify makes sure, off the clock, that what a leg wrote is there.
 func (s *session) verify(ctx context.Context, task agent.Task, w work, leg *result.Leg) error {
 	m := leg.Measured
 	if w.rows != nil {
-		task.Progress(load.Progress{Done: m.OK + m.Failed, Total: task.Step.Samples, LastText: "counting the rows"})
+		task.Say("counting the rows")
 		rows, err := s.database.count(ctx)
 		if err != nil {
 			return err
@@ -95,7 +110,8 @@ func (s *session) verify(ctx context.Context, task agent.Task, w work, leg *resu
 	}
 	back := *w.back
 	back.excused = m.Failed
-	found, err := s.readBack(ctx, back, s.setup.Spec.Verify, classify, task.Progress)
+	task.Say("reading rows back")
+	found, err := s.readBack(ctx, back, s.verification())
 	m.Checked += found.checked
 	m.Wrong += found.wrong
 	for _, example := range found.examples {
@@ -121,16 +137,28 @@ func wantedAfter(want, counted, failed int64, gone bool) *int64 {
 func (s *session) facts(task agent.Task) result.Facts {
 	spec := s.setup.Spec
 	cores := float64(host.Resources().CPUs)
+	calibrates := s.engine.Family == drivers.FamilyCalibration
 	facts := result.Facts{
 		Planned: task.Step.Samples, InFlight: task.Step.Clients * task.Step.Threads,
 		Proof: result.ProofOf(string(task.Step.Kind)), VerifyOff: spec.Verify == load.VerifyNone,
-		Calibrates: s.engine.Family == drivers.FamilyCalibration, Embedded: s.setup.Server == string(drivers.Embedded),
+		Calibrates: calibrates, Embedded: s.setup.Server == string(drivers.Embedded),
 		AgentCPUs: cores, Calibration: s.calibration,
 	}
 	if s.setup.ServerPID != 0 {
 		facts.ServerCPUs = cores
 	}
+	if calibrates {
+		facts.Proof = result.Proof{} // nothing is stored, so nothing can be proven
+	}
 	return facts
+}
+
+// verification says which answers are checked: as asked, and none of an engine that stores nothing.
+func (s *session) verification() load.Verify {
+	if s.engine.Family == drivers.FamilyCalibration {
+		return load.VerifyNone
+	}
+	return s.setup.Spec.Verify
 }
 
 // classify names the class of an operation's error.
@@ -158,7 +186,7 @@ func (s *session) sample() *samplers {
 	watch := &samplers{agent: host.StartSelf(), tuning: s.tuning}
 	switch {
 	case s.setup.ServerPID != 0:
-		watch.server = host.Start(s.setup.ServerPID, host.Exclude(s.pid()))
+		watch.server = host.Start(s.setup.ServerPID, host.Exclude(os.Getpid()))
 	case s.setup.Server == string(drivers.Embedded):
 		watch.serverNote = "the database runs inside the agent: what both use is one number, the agent's"
 	default:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/durabench/durabench/bench/load"
 	"github.com/durabench/durabench/workers/agent"
 )
 
@@ -14,17 +13,17 @@ func (s *session) prepare(ctx context.Context, task agent.Task) agent.Outcome {
 	if err := s.Close(); err != nil {
 		s.logger.Warn("close before preparing", "error", err)
 	}
-	task.Progress(load.Progress{LastText: "opening " + s.where()})
+	task.Say("opening " + s.where())
 	db, err := s.open(ctx)
 	if err != nil {
 		return failed(task, err)
 	}
 	s.database = db
-	task.Progress(load.Progress{LastText: "preparing the table"})
+	task.Say("preparing the table")
 	if err := db.Prepare(ctx); err != nil {
 		return s.abandon(task, fmt.Errorf("prepare the table in %s: %w", s.where(), err))
 	}
-	if err := db.connect(ctx, s.setup.Spec.Clients, task.Progress); err != nil {
+	if err := db.connect(ctx, s.setup.Spec.Clients, task.Say); err != nil {
 		return s.abandon(task, fmt.Errorf("connect to %s: %w", s.where(), err))
 	}
 	s.trusted = true

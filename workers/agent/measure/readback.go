@@ -37,8 +37,8 @@ type findings struct {
 }
 
 // readBack reads rows evenly spread over those that a leg wrote, or all of them.
-func (s *session) readBack(ctx context.Context, rb readback, verify load.Verify, classify func(error) string, progress func(load.Progress)) (findings, error) {
-	rows, threads := rb.of.samples, s.setup.Spec.Threads
+func (s *session) readBack(ctx context.Context, rb readback, verify load.Verify) (findings, error) {
+	rows, threads := rb.samples, s.setup.Spec.Threads
 	if verify == load.VerifySample {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, readbackTimeout, fmt.Errorf("it took longer than %v", readbackTimeout))
@@ -55,10 +55,6 @@ func (s *session) readBack(ctx context.Context, rb readback, verify load.Verify,
 		Clients: s.setup.Spec.Clients, Threads: threads, Samples: rows,
 		OperationTimeout: time.Duration(s.setup.Spec.OperationTimeout), MaxErrorRate: readbackErrors,
 		Verify: load.VerifyAll, Classify: classify,
-		Progress: func(p load.Progress) {
-			p.LastText = "reading back"
-			progress(p)
-		},
 	}, func(client, _ int) (load.Worker, error) {
 		return &backReader{
 			reader: reader{

@@ -1,0 +1,166 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/durabench/durabench/activities/secrets"
+	"github.com/durabench/durabench/bench/result"
+	"github.com/durabench/durabench/bench/spec"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/build"
+	"github.com/durabench/durabench/infra/host"
+	"github.com/durabench/durabench/infra/store"
+)
+
+// Host makes the machine ready for a run and clears it up afterwards.
+type Host struct {
+	// Name is the host's name, as its task queue has it.
+	Name string
+	// Work is the directory below which every run has a working directory of its own.
+	Work string
+}
+
+// PreparedHost is the machine as a run found it.
+type PreparedHost struct {
+	Dir     string         `json:"dir"` // the run's working directory
+	Host    result.Host    `json:"host"`
+	Harness result.Harness `json:"harness"`
+}
+
+// dataDir is the part of a run's directory that holds an embedded engine's files.
+const dataDir = "data"
+
+// PrepareHost makes the run's working directory and makes sure, before anything starts, that the run can be measured and kept here: the
+// engine is in this build, data and results can be written, there is room for them, and a query run finds what it asks for.
+func (h *Host) PrepareHost(ctx context.Context, run Run) (PreparedHost, error) {
+	beat := startBeat(ctx, Heartbeat{Waiting: "preparing the host"})
+	defer beat.stop()
+	if err := known(run.Spec); err != nil {
+		return PreparedHost{}, permanent(TypeSpec, err)
+	}
+	dir := filepath.Join(h.Work, run.ID)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return PreparedHost{}, permanent(TypePreflight, fmt.Errorf("make the run's working directory: %w", err))
+	}
+	data := dataPath(run.Spec, dir)
+	if err := h.checkData(run, data); err != nil {
+		return PreparedHost{}, err
+	}
+	if err := checkStore(ctx, run.Store); err != nil {
+		return PreparedHost{}, err
+	}
+	fingerprint := host.Fingerprint(ctx, data)
+	if h.Name != "" {
+		fingerprint.Name = h.Name
+	}
+	return PreparedHost{Dir: dir, Host: fingerprint, Harness: build.Harness()}, nil
+}
+
+// known makes sure that this build can run the spec: it may be another than the one that made the plan.
+func known(s spec.Spec) error {
+	engine, ok := drivers.Lookup(s.Database)
+	if !ok {
+		return fmt.Errorf("engine %q is not in this worker's build; it has %v", s.Database, drivers.Names())
+	}
+	if problems := engine.CheckOptions(s.Engine); len(problems) > 0 {
+		return fmt.Errorf("engine %s: %s", s.Database, problems[0])
+	}
+	return nil
+}
+
+// dataPath is where an embedded engine, or a server of ours, keeps its files: in the run's own directory, or where the user wants them
+// kept after the run.
+func dataPath(s spec.Spec, dir string) string {
+	if s.DataDir != "" {
+		return s.DataDir
+	}
+	return filepath.Join(dir, dataDir)
+}
+
+// checkData makes sure that the data can be written, that there is room for it, and that a query run finds what was loaded.
+func (h *Host) checkData(run Run, data string) error {
+	if run.Spec.Mode == spec.ModeQuery {
+		return checkManifest(run.Spec)
+	}
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return permanent(TypePreflight, fmt.Errorf("make the data directory: %w", err))
+	}
+	probe, err := os.CreateTemp(data, ".durabench-*")
+	if err != nil {
+		return permanent(TypePreflight, fmt.Errorf("write to the data directory: %w", err))
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return permanent(TypePreflight, fmt.Errorf("write to the data directory: %w", err))
+	}
+	return checkSpace(run.Spec, data)
+}
+
+// checkManifest compares what a query run asks for with what a load left.
+func checkManifest(s spec.Spec) error {
+	manifest, err := spec.ReadManifest(s.DataDir, s.Database, s.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return permanent(TypeSpec, err)
+	}
+	if err != nil {
+		return permanent(TypeDataset, err)
+	}
+	if differences := manifest.Differences(&s); len(differences) > 0 {
+		problems := make([]error, len(differences))
+		for i, difference := range differences {
+			problems[i] = errors.New(difference)
+		}
+		return permanent(TypeSpec, fmt.Errorf("the loaded data is not what this run asks for: %w", errors.Join(problems...)))
+	}
+	return nil
+}
+
+// checkStore makes sure that results can be kept before any is measured.
+func checkStore(ctx context.Context, name string) error {
+	kept, err := store.Open(name)
+	if err != nil {
+		return permanent(TypeSpec, fmt.Errorf("open the store %s: %w", name, err))
+	}
+	checker, ok := kept.(store.Checker)
+	if !ok {
+		return nil
+	}
+	if err := checker.Check(ctx); err != nil {
+		return permanent(TypePreflight, err)
+	}
+	return nil
+}
+
+// CleanHostInput says what to clear up.
+type CleanHostInput struct {
+	Run Run `json:"run"`
+	// KeepLogs leaves the logs of agent and server where they are, to find out what went wrong.
+	KeepLogs bool `json:"keepLogs,omitempty"`
+}
+
+// CleanHost removes what a run needed on this machine: its credentials, its data unless it was loaded to be kept, and its working
+// directory unless the logs in it are wanted.
+func (h *Host) CleanHost(ctx context.Context, in CleanHostInput) error {
+	beat := startBeat(ctx, Heartbeat{Waiting: "cleaning up"})
+	defer beat.stop()
+	problems := []error{secrets.Delete(in.Run.ID)}
+	if dir := in.Run.Dir; dir != "" {
+		// Only what lies where this worker puts runs is ours to remove.
+		if filepath.Dir(dir) != filepath.Clean(h.Work) {
+			return permanent(TypeInfrastructure, fmt.Errorf("clean up after run %s: %s is not below %s", in.Run.ID, dir, h.Work))
+		}
+		remove := dir
+		if in.KeepLogs {
+			remove = filepath.Join(dir, dataDir)
+		}
+		problems = append(problems, os.RemoveAll(remove))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return passing(TypeInfrastructure, fmt.Errorf("clean up after run %s: %w", in.Run.ID, err))
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/durabench/durabench/bench/plan"
+	"github.com/durabench/durabench/bench/result"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/process"
+	"github.com/durabench/durabench/workers/agent"
+
+	"github.com/durabench/durabench/activities/secrets"
+)
+
+// CauseWorkerLost is the cause of the interruption of a leg whose worker went away while the agent measured on.
+const CauseWorkerLost = "worker-lost"
+
+// cancelTimeout bounds how long a cancelled leg takes to stop and to keep what it has.
+const cancelTimeout = 45 * time.Second
+
+// Leg runs steps in the run's agent.
+type Leg struct {
+	// Executable is the program that serves as an agent, see agent.Launch.
+	Executable string
+	// Idle is how long an agent that nobody asks for lives on, so that a new worker finds it.
+	Idle time.Duration
+}
+
+// RunLegInput says which step to run.
+type RunLegInput struct {
+	Run    Run           `json:"run"`
+	Server StartedServer `json:"server"`
+	Step   plan.Step     `json:"step"`
+}
+
+// StepResult is what a step came to, in the few numbers that a workflow needs; the whole is on the agent's disk until PutLeg stores it.
+type StepResult struct {
+	Step          string                `json:"step"`
+	Verdict       result.Verdict        `json:"verdict,omitempty"` // timed steps
+	Why           string                `json:"why,omitempty"`
+	OK            int64                 `json:"ok"`
+	Failed        int64                 `json:"failed"`
+	Rate          *float64              `json:"rate,omitempty"` // successful operations per second
+	P50           *int64                `json:"p50,omitempty"`  // ns
+	P99           *int64                `json:"p99,omitempty"`  // ns
+	WallNs        int64                 `json:"wallNs,omitempty"`
+	Attempts      int                   `json:"attempts,omitempty"`
+	Interruptions []result.Interruption `json:"interruptions,omitempty"` // of waiting for the step; the agent notes those of the step itself
+}
+
+// RunLeg runs one step in the run's agent and waits for it. An attempt after the first finds the step where it is: the agent has gone on
+// measuring without a worker, or has finished, and nothing is repeated. When the workflow is cancelled the step is, too, and what it has
+// measured until then is its result.
+func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
+	beat := startBeat(ctx, Heartbeat{Step: in.Step.ID, Waiting: "starting the agent"})
+	defer beat.stop()
+	ctx, release := untilStop(ctx)
+	defer release()
+
+	client, status, err := l.begin(ctx, in)
+	if err != nil {
+		return StepResult{}, l.explain(ctx, in, err)
+	}
+	defer client.Close()
+	var interruptions []result.Interruption
+	if status.Adopted && activity.GetInfo(ctx).Attempt > 1 {
+		interruptions = append(interruptions, result.Interruption{
+			At: time.Now().UTC(), Cause: CauseWorkerLost, Note: "another attempt took over waiting; the agent went on and nothing was repeated",
+		})
+		activity.GetLogger(ctx).Info("step is taken over", "step", in.Step.ID, "state", status.State)
+	}
+	outcome, err := client.Wait(ctx, in.Step.ID, func(s agent.Status) {
+		beat.set(Heartbeat{Step: in.Step.ID, Attempt: s.Attempt, Waiting: s.Waiting, Progress: s.Progress})
+	})
+	if err != nil && cancelled(ctx) {
+		beat.set(Heartbeat{Step: in.Step.ID, Waiting: "stopping"})
+		outcome, err = stopStep(ctx, client, in.Step.ID)
+	}
+	if err != nil {
+		return StepResult{}, l.explain(ctx, in, err)
+	}
+	return l.conclude(in, outcome, interruptions)
+}
+
+// untilStop returns a context that also ends when the worker is being stopped: waiting is given up at once then, as the agent needs none.
+func untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
+	bounded, cancel := context.WithCancelCause(ctx)
+	stop := activity.GetWorkerStopChannel(ctx)
+	go func() {
+		select {
+		case <-stop:
+			cancel(errStopping)
+		case <-bounded.Done():
+		}
+	}()
+	return bounded, func() { cancel(nil) }
+}
+
+var errStopping = errors.New("the worker is stopping")
+
+// begin finds or starts the agent and has it begin the step.
+func (l *Leg) begin(ctx context.Context, in RunLegInput) (*agent.Client, agent.Status, error) {
+	credentials, err := credentialsOf(in.Run, in.Server)
+	if err != nil {
+		return nil, agent.Status{}, err
+	}
+	client, err := agent.Launch(ctx, l.Executable, in.Run.Dir, agent.Setup{
+		RunID: in.Run.ID, Spec: in.Run.Spec, Server: string(in.Server.Mode), Endpoint: in.Server.Endpoint, Dir: in.Server.Dir,
+		ServerPID: in.Server.PID, IdleSeconds: int(l.Idle / time.Second),
+	}, credentials)
+	if err != nil {
+		return nil, agent.Status{}, err
+	}
+	status, err := client.Start(ctx, in.Step)
+	if err != nil {
+		client.Close()
+		return nil, agent.Status{}, err
+	}
+	return client, status, nil
+}
+
+// credentialsOf finds what the database wants to be shown.
+func credentialsOf(run Run, server StartedServer) (drivers.Credentials, error) {
+	switch server.Mode {
+	case drivers.Endpoint:
+		return secrets.Read(run.ID)
+	case drivers.Process:
+		return process.Credentials(run.Dir)
+	default:
+		return drivers.Credentials{}, nil
+	}
+}
+
+// stopStep cancels a running step and returns what it came to.
+func stopStep(ctx context.Context, client *agent.Client, id string) (agent.Outcome, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
+	defer cancel()
+	if err := client.Cancel(ctx, id); err != nil {
+		return agent.Outcome{}, fmt.Errorf("cancel step %s: %w", id, err)
+	}
+	return client.Wait(ctx, id, nil)
+}
+
+// explain tells Temporal what to do about an error of the agent's.
+func (l *Leg) explain(ctx context.Context, in RunLegInput, err error) error {
+	err = fmt.Errorf("step %s: %w", in.Step.ID, err)
+	switch {
+	case stopping(ctx) || errors.Is(context.Cause(ctx), errStopping):
+		return draining("step " + in.Step.ID + " goes on in the agent")
+	case cancelled(ctx):
+		return temporal.NewCanceledError(err.Error())
+	case errors.Is(err, agent.ErrDifferentStep):
+		return permanent(TypeSpec, err)
+	default:
+		return passing(TypeAgent, err)
+	}
+}
+
+// conclude turns an outcome into what the workflow gets.
+func (l *Leg) conclude(in RunLegInput, outcome agent.Outcome, interruptions []result.Interruption) (StepResult, error) {
+	if outcome.Error != "" {
+		err := fmt.Errorf("step %s: %s", in.Step.ID, outcome.Error)
+		if outcome.ErrorClass == agent.ErrorCancelled {
+			return StepResult{}, temporal.NewCanceledError(err.Error())
+		}
+		return StepResult{}, permanent(typeOf(outcome.ErrorClass), err)
+	}
+	return summarise(outcome, interruptions), nil
+}
+
+// summarise keeps of an outcome what a workflow needs.
+func summarise(outcome agent.Outcome, interruptions []result.Interruption) StepResult {
+	s := StepResult{Step: outcome.Step.ID, Interruptions: interruptions}
+	leg := outcome.Leg
+	if leg == nil {
+		return s
+	}
+	s.Verdict, s.Why, s.Attempts = leg.Verdict, shorten(leg.Why), leg.Attempts
+	if m := leg.Measured; m != nil {
+		s.OK, s.Failed, s.Rate, s.WallNs = m.OK, m.Failed, m.Throughput, m.WallNs
+		if m.Service != nil {
+			s.P50, s.P99 = &m.Service.P50, &m.Service.P99
+		}
+	}
+	return s
+}
+
+// shorten keeps a text fit for histories; the whole of it is in the document.
+func shorten(text string) string {
+	const most = 500
+	if len(text) <= most {
+		return text
+	}
+	cut := most
+	for cut > 0 && text[cut]&0xC0 == 0x80 {
+		cut-- // not in the middle of a character
+	}
+	return text[:cut] + "…"
+}

@@ -1,0 +1,225 @@
+package load
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+)
+
+// second numbers the intervals of a leg: 0 and up since measuring began, and below 0 those of the warm-up.
+type second = int64
+
+const nanosPerSecond = int64(1e9)
+
+// warmupSecond returns the interval of a moment in the warm-up, given in nanoseconds since the release.
+func warmupSecond(now int64) second { return math.MinInt64/2 + now/nanosPerSecond }
+
+// tally is what one shard knows of one second.
+type tally struct {
+	second     second
+	ok, failed int64
+	service    Histogram
+	response   *Histogram // nil in the closed loop
+}
+
+// totals counts a leg's operations so far.
+type totals struct {
+	ok, failed             int64
+	warmup, warmupFailed   int64
+	checked                int64
+}
+
+// shard is the part of the intervals that some of the workers write to, under its lock and off the clock. With twice as many shards as
+// cores, two workers that run at the same time seldom meet, and a shard costs some 20 KB whatever the number of workers.
+type shard struct {
+	mu     sync.Mutex
+	open   []*tally // few: those of the running second, and of earlier ones that some worker may still add to
+	free   []*tally // empty ones with memory to use again
+	totals totals
+	sealed bool // the leg's result is made; who comes now comes too late
+	_      [64]byte
+}
+
+// intervals is a leg's record, one entry per second. A second stays open as histograms until every worker has passed it. Then it is
+// closed: added to the total and kept as four numbers, so that the memory of a leg grows by some 60 bytes a second however many
+// operations it does.
+type intervals struct {
+	shards []shard
+
+	mu              sync.Mutex // before any shard's
+	closed          []Interval // without gaps, from second 0
+	total, response Histogram
+	scratch         Histogram
+}
+
+func newIntervals(shards int) *intervals { return &intervals{shards: make([]shard, shards)} }
+
+// at returns the shard's tally of a second. The caller holds its lock.
+func (s *shard) at(second second) *tally {
+	for i := len(s.open) - 1; i >= 0; i-- {
+		if s.open[i].second == second {
+			return s.open[i]
+		}
+	}
+	var t *tally
+	if n := len(s.free); n > 0 {
+		t, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		t = new(tally)
+	}
+	t.second = second
+	s.open = append(s.open, t)
+	return t
+}
+
+// recycle empties a tally for another second. The caller holds the shard's lock.
+func (s *shard) recycle(t *tally) {
+	t.ok, t.failed = 0, 0
+	t.service.Reset()
+	if t.response != nil {
+		t.response.Reset()
+	}
+	s.free = append(s.free, t)
+}
+
+// add takes in operations that ended in one second: the durations of those that succeeded, and how many failed and were checked.
+func (s *shard) add(second second, service, response []int64, failed, checked int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sealed {
+		return
+	}
+	t := s.at(second)
+	t.service.recordAll(service)
+	if len(response) > 0 {
+		if t.response == nil {
+			t.response = new(Histogram)
+		}
+		t.response.recordAll(response)
+	}
+	ok := int64(len(service))
+	t.ok += ok
+	t.failed += failed
+	s.totals.checked += checked
+	if second < 0 {
+		s.totals.warmup += ok
+		s.totals.warmupFailed += failed
+	} else {
+		s.totals.ok += ok
+		s.totals.failed += failed
+	}
+}
+
+// totals returns the operations counted so far.
+func (v *intervals) totals() totals {
+	var sum totals
+	for i := range v.shards {
+		s := &v.shards[i]
+		s.mu.Lock()
+		sum.ok += s.totals.ok
+		sum.failed += s.totals.failed
+		sum.warmup += s.totals.warmup
+		sum.warmupFailed += s.totals.warmupFailed
+		sum.checked += s.totals.checked
+		s.mu.Unlock()
+	}
+	return sum
+}
+
+// close ends the seconds before limit. No worker may add to one of them any more.
+func (v *intervals) close(limit second) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	type part struct {
+		of    *shard
+		tally *tally
+	}
+	var parts []part
+	for i := range v.shards {
+		s := &v.shards[i]
+		s.mu.Lock()
+		s.open = slices.DeleteFunc(s.open, func(t *tally) bool {
+			if t.second < limit {
+				parts = append(parts, part{s, t})
+			}
+			return t.second < limit
+		})
+		s.mu.Unlock()
+	}
+	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.tally.second, b.tally.second) })
+	for len(parts) > 0 {
+		now := parts[0].tally.second
+		interval := Interval{Second: now}
+		v.scratch.Reset()
+		for len(parts) > 0 && parts[0].tally.second == now {
+			t := parts[0].tally
+			interval.OK += t.ok
+			interval.Failed += t.failed
+			v.scratch.Merge(&t.service)
+			if now >= 0 {
+				v.response.Merge(t.response)
+			}
+			parts[0].of.mu.Lock()
+			parts[0].of.recycle(t)
+			parts[0].of.mu.Unlock()
+			parts = parts[1:]
+		}
+		if now < 0 {
+			continue // the warm-up is watched while it runs, not kept
+		}
+		v.total.Merge(&v.scratch)
+		interval.Service = latencyOf(&v.scratch)
+		v.fill(now)
+		v.closed = append(v.closed, interval)
+	}
+}
+
+// fill adds the seconds before next in which nothing ended: a stall is part of the record.
+func (v *intervals) fill(next second) {
+	for second(len(v.closed)) < next {
+		v.closed = append(v.closed, Interval{Second: second(len(v.closed))})
+	}
+}
+
+// latencyOf sums up a second; nil when nothing succeeded in it.
+func latencyOf(h *Histogram) *IntervalLatency {
+	top, ok := h.Max()
+	if !ok {
+		return nil
+	}
+	p50, _ := h.Quantile(0.50)
+	p99, _ := h.Quantile(0.99)
+	return &IntervalLatency{P50: p50, P99: p99, Max: top}
+}
+
+// latency returns the service time in one second as far as it is known; nil when nothing succeeded in it.
+func (v *intervals) latency(of second) *IntervalLatency {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if of >= 0 && of < second(len(v.closed)) {
+		return v.closed[of].Service
+	}
+	v.scratch.Reset()
+	for i := range v.shards {
+		s := &v.shards[i]
+		s.mu.Lock()
+		for _, t := range s.open {
+			if t.second == of {
+				v.scratch.Merge(&t.service)
+			}
+		}
+		s.mu.Unlock()
+	}
+	return latencyOf(&v.scratch)
+}
+
+// seal closes everything and refuses what comes later, from workers that were given up.
+func (v *intervals) seal() {
+	for i := range v.shards {
+		v.shards[i].mu.Lock()
+		v.shards[i].sealed = true
+		v.shards[i].mu.Unlock()
+	}
+	v.close(math.MaxInt64)
+}

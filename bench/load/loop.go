@@ -1,0 +1,342 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// A chunk is the operations that are made ready at once and run with one clock reading each. It starts at one operation, doubles while
+// chunks are shorter than chunkShort and is one again when they are longer than chunkLong: fast operations save a reading of the
+// clock each, while for slow ones there is nothing to save.
+const (
+	chunkShort = int64(100 * time.Microsecond)
+	chunkLong  = int64(time.Millisecond)
+)
+
+// sampleEvery is how many answers VerifySample passes between two that it checks. A prime with the one checked: no pattern in
+// the rows keeps in step with it.
+const sampleEvery = 100
+
+// never is after everything, and fits a pulse.
+const never = int64(math.MaxInt64 >> 2)
+
+// loop is one worker's goroutine. All of it is private to that goroutine but the fields marked otherwise.
+type loop struct {
+	run            *legRun
+	worker         Worker
+	client, thread int
+	slots          int
+
+	base      time.Time // of the leg's clock
+	ctx       context.Context
+	rec       recorder
+	attention int64 // the first end of an operation from here on is attended to: time to look up
+	unchecked int64 // answers to pass before the next that is checked
+	chunk     int
+	finished  bool
+
+	warming          bool
+	origin, deadline int64 // when measuring began and ends
+	said             int64 // moment of the pulse
+	intended         int64 // start that pacing meant
+	first, last      int64 // start of the first and end of the last recorded operation
+
+	pulse       pulse                              // shared with the watch
+	cancel      atomic.Pointer[context.CancelFunc] // of ctx; called by the watch
+	cancelledAt int64                              // when the watch did; the watch's own
+	ended       atomic.Bool                        // after it, released, first and last may be read by others
+	released    int64
+}
+
+func (l *loop) String() string { return fmt.Sprintf("client %d thread %d", l.client, l.thread) }
+
+// now reads the leg's clock: nanoseconds since the release. time.Since of one base costs half of time.Now.
+func (l *loop) now() int64 { return int64(time.Since(l.base)) }
+
+// start waits for the release and runs the loop to its end, whatever that is.
+func (l *loop) start() {
+	defer l.end()
+	l.renew()
+	l.run.ready.Done()
+	<-l.run.release
+	l.base = l.run.base
+	l.released = l.now()
+	l.warming = l.run.leg.Warmup > 0
+	l.first = never
+	if !l.warming {
+		l.measure(0)
+	} else {
+		l.rec.second = warmupSecond(0)
+	}
+	l.loop()
+	l.rec.flush()
+	l.finished = true
+}
+
+// end tells the others that this loop is over, after a panic too.
+func (l *loop) end() {
+	if cause := recover(); cause != nil {
+		l.run.fault(fmt.Errorf("%v: panic: %v\n%s", l, cause, shortStack(debug.Stack())))
+	} else if !l.finished {
+		l.run.fault(fmt.Errorf("%v: its goroutine was ended from within (runtime.Goexit)", l))
+	}
+	(*l.cancel.Load())()
+	l.pulse.set(never, idle)
+	l.ended.Store(true)
+	if l.run.running.Add(-1) == 0 {
+		close(l.run.allEnded)
+	}
+}
+
+// shortStack keeps the part of a stack that tells where a panic came from.
+func shortStack(stack []byte) string {
+	const frames = 8
+	text := string(stack)
+	if _, after, found := strings.Cut(text, "\npanic("); found {
+		text = after
+		for range 2 { // the arguments and the place of panic itself
+			_, text, _ = strings.Cut(text, "\n")
+		}
+	}
+	lines := strings.SplitN(text, "\n", 2*frames+1)
+	return strings.Join(lines[:min(len(lines), 2*frames)], "\n")
+}
+
+// renew gives the worker a fresh context for its operations.
+func (l *loop) renew() {
+	ctx, cancel := context.WithCancel(l.run.operations)
+	l.ctx = ctx
+	l.cancel.Store(&cancel)
+}
+
+// loop runs operations until there are no more, or the leg ends otherwise.
+func (l *loop) loop() {
+	var lo, hi int64 // positions claimed and not yet begun
+	for !l.run.stopped.Load() {
+		if lo == hi {
+			if lo, hi = l.run.share.claim(); lo == hi {
+				return
+			}
+		}
+		n := min(l.chunk, int(hi-lo))
+		for slot := range n {
+			index := l.run.index(lo + int64(slot))
+			if err := l.worker.Ready(slot, index); err != nil {
+				l.run.fault(fmt.Errorf("%v: make the operation on row %d ready: %w", l, index, err))
+				return
+			}
+		}
+		if l.run.leg.Pacing != nil && !l.pace() {
+			return
+		}
+		start, more := l.begin()
+		if !more {
+			return
+		}
+		began := start
+		for slot := range n {
+			err := l.worker.Do(l.ctx, slot)
+			end := l.now()
+			l.unchecked--
+			if err != nil || l.unchecked < 0 || end >= l.attention {
+				if start, more = l.attend(slot, start, end, err); !more {
+					return
+				}
+				continue
+			}
+			l.last = end
+			full := l.rec.add(end - start)
+			start = end
+			if full {
+				l.rest()
+				l.rec.flush()
+				if start, more = l.begin(); !more {
+					return
+				}
+			}
+		}
+		l.rest()
+		lo += int64(n)
+		l.adapt(start - began)
+	}
+}
+
+// adapt chooses the next chunk's size from how long the last took.
+func (l *loop) adapt(took int64) {
+	switch {
+	case took > chunkLong:
+		l.chunk = 1
+	case took < chunkShort:
+		l.chunk = min(2*l.chunk, l.slots)
+	}
+}
+
+// pace waits for the moment that pacing gives the next operation; false ends the loop.
+func (l *loop) pace() bool {
+	intended, err := l.run.leg.Pacing.Next(l.run.pacing, l.number())
+	if l.run.pacing.Err() != nil {
+		return false
+	}
+	if err != nil {
+		l.run.fault(fmt.Errorf("%v: pace: %w", l, err))
+		return false
+	}
+	l.intended = int64(intended)
+	return true
+}
+
+// number counts the workers through.
+func (l *loop) number() int { return l.client*l.run.leg.Threads + l.thread }
+
+// rest says that the worker is off the clock. A watch that fired after the last operation had ended cancelled nothing but the context.
+func (l *loop) rest() {
+	if l.pulse.set(l.said, idle) {
+		l.renew()
+	}
+}
+
+// begin returns the start of the next operation after a rest; false ends the loop.
+func (l *loop) begin() (start int64, more bool) {
+	if start = l.now(); start >= l.attention {
+		return l.resume()
+	}
+	l.pulse.set(l.said, busy)
+	return start, true
+}
+
+// resume begins a new stretch, between two operations: it gives away what was recorded, asks whether the leg goes on, and returns the
+// start of the next operation; false ends the loop.
+func (l *loop) resume() (start int64, more bool) {
+	l.rec.flush()
+	if l.run.stopped.Load() {
+		return 0, false
+	}
+	leg := &l.run.leg
+	start = l.now()
+	intended := start
+	if leg.Pacing != nil {
+		intended = l.intended
+	}
+	if l.warming && intended >= int64(leg.Warmup) {
+		l.measure(start)
+	}
+	var until int64
+	if l.warming {
+		at := warmupSecond(start)
+		l.rec.at(at)
+		until = min((start/nanosPerSecond+1)*nanosPerSecond, int64(leg.Warmup))
+	} else {
+		overtime := start >= l.deadline
+		if overtime && l.run.enough() {
+			return 0, false
+		}
+		at := (start - l.origin) / nanosPerSecond
+		l.rec.at(at)
+		until = l.origin + (at+1)*nanosPerSecond
+		if overtime {
+			until = start
+		} else {
+			until = min(until, l.deadline)
+		}
+	}
+	if leg.Pacing != nil {
+		until = start
+	}
+	l.attention = min(start+stretch, until)
+	l.said = start
+	l.pulse.set(start, busy)
+	return start, true
+}
+
+// measure ends the warm-up, or begins a leg without one. The first worker to come here says when measuring began.
+func (l *loop) measure(start int64) {
+	l.warming = false
+	if !l.run.origin.CompareAndSwap(unset, start) {
+		l.origin = l.run.origin.Load()
+	} else {
+		l.origin = start
+	}
+	l.first = start
+	l.deadline = never
+	if l.run.leg.windowed() {
+		l.deadline = l.origin + int64(l.run.leg.Window)
+	}
+	l.rec.second = 0
+	l.unchecked = min(l.unchecked, l.run.passFirst) // the first recorded answer is checked
+}
+
+// attend takes in one operation on the long way: one that failed, whose answer is to be checked, or that ended a stretch. It returns the
+// start of the next operation; false ends the loop.
+func (l *loop) attend(slot int, start, end int64, err error) (next int64, more bool) {
+	expired := l.pulse.set(l.said, idle)
+	if l.run.given.Load() {
+		return 0, false // this worker was given up: its Worker is no longer ours to use
+	}
+	if l.warming {
+		l.rec.at(warmupSecond(end))
+	} else {
+		l.rec.at((end - l.origin) / nanosPerSecond)
+		l.last = end
+	}
+	if expired {
+		l.renew()
+	}
+	switch limit := int64(l.run.leg.OperationTimeout); {
+	case expired && end-start > limit: // and not one that ended just before the watch fired
+		if err == nil {
+			err = errors.New("it was answered in the end")
+		}
+		l.fail(ClassTimeout, fmt.Errorf("operation timeout of %v passed: %w", l.run.leg.OperationTimeout, err))
+	case err != nil && l.run.operations.Err() != nil:
+		l.fail(ClassCancelled, err)
+	case err != nil:
+		l.fail(l.run.classify(err), err)
+	case l.unchecked < 0:
+		l.unchecked = l.run.pass
+		if err := l.worker.Check(slot); err != nil {
+			l.failCheck(err)
+			break
+		}
+		l.rec.checked++
+		l.succeed(start, end)
+	default:
+		l.succeed(start, end)
+	}
+	l.unchecked = max(l.unchecked, 0)
+	return l.resume()
+}
+
+// succeed records an operation in attendance.
+func (l *loop) succeed(start, end int64) {
+	if l.rec.response != nil {
+		// An operation that started before it was meant to has not waited.
+		l.rec.response[l.rec.n] = max(end-min(l.intended, start), 1)
+	}
+	if l.rec.add(end - start) {
+		l.rec.flush()
+	}
+}
+
+// fail counts a failed operation and stops the leg when that was one too many.
+func (l *loop) fail(class string, err error) {
+	l.rec.failed++
+	l.run.judge(l.run.failures.add(class, err))
+}
+
+// failCheck counts an operation whose answer was checked in vain.
+func (l *loop) failCheck(err error) {
+	mismatch, wrong := errors.AsType[*Mismatch](err)
+	if !wrong {
+		l.fail(l.run.classify(err), fmt.Errorf("check the answer: %w", err))
+		return
+	}
+	l.rec.checked++
+	l.rec.failed++
+	l.run.judge(l.run.failures.addWrong(mismatch))
+}

@@ -1,0 +1,311 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/dustin/go-humanize"
+)
+
+// absent is the cell of what was not measured.
+const absent = "–"
+
+// showsRate tells whether a leg's throughput stands in tables. That of operations which failed or answered wrongly is not a speed; the
+// document keeps what was counted.
+func (v Verdict) showsRate() bool { return v != Failed && v != Invalid }
+
+// showsLatency tells whether a leg's latencies stand in tables: past what a database sustains they only tell how long the leg was.
+func (v Verdict) showsLatency() bool { return v.showsRate() && v != Overloaded }
+
+// line is one row of a table: a leg, or the response times of a leg that has them beside its service times.
+type line struct {
+	leg      *Leg
+	title    string
+	latency  *Latency
+	response bool
+}
+
+// column is one column of a table.
+type column struct {
+	title string
+	cell  func(line) string
+}
+
+// layout is the content of a document's table, for whoever draws it.
+type layout struct {
+	doc    *Document
+	unit   unit
+	groups [][]column // columns that belong together
+	lines  []line
+}
+
+func newLayout(d *Document) *layout {
+	l := &layout{doc: d, lines: tableLines(d)}
+	least := math.Inf(1)
+	for _, row := range l.lines {
+		if row.latency == nil {
+			continue
+		}
+		least = min(least, row.latency.Mean)
+		for _, q := range row.latency.percentiles() {
+			if q.share >= 0.5 { // the lower ones have no column
+				least = min(least, float64(q.ns))
+			}
+		}
+	}
+	l.unit = unitFor(least)
+	l.groups = [][]column{l.speed(), l.latencies(), operations(), l.resources()}
+	return l
+}
+
+func tableLines(d *Document) []line {
+	var lines []line
+	for i := range d.Legs {
+		leg := &d.Legs[i]
+		row := line{leg: leg, title: oneLine(leg.Title)}
+		if leg.Attempts > 1 {
+			row.title += " †"
+		}
+		if leg.Measured == nil || !leg.Verdict.showsLatency() {
+			lines = append(lines, row)
+			continue
+		}
+		row.latency = leg.Measured.Service
+		lines = append(lines, row)
+		if leg.Measured.Response != nil {
+			lines = append(lines, line{leg: leg, title: row.title + ", response time", latency: leg.Measured.Response, response: true})
+		}
+	}
+	return lines
+}
+
+// ofMeasured makes a column of a figure that a leg has once, when it was measured.
+func ofMeasured(title string, cell func(*Measured) string) column {
+	return column{title, func(row line) string {
+		if row.leg.Measured == nil || row.response {
+			return absent
+		}
+		return cell(row.leg.Measured)
+	}}
+}
+
+func (l *layout) speed() []column {
+	return []column{{"ops/s", func(row line) string {
+		if m := row.leg.Measured; m != nil && m.Throughput != nil && row.leg.Verdict.showsRate() && !row.response {
+			return figure(*m.Throughput)
+		}
+		return absent
+	}}}
+}
+
+func (l *layout) latencies() []column {
+	in := func(title string, ns func(*Latency) float64) column {
+		return column{fmt.Sprintf("%s (%s)", title, l.unit.name), func(row line) string {
+			if row.latency == nil {
+				return absent
+			}
+			return l.unit.show(ns(row.latency))
+		}}
+	}
+	return []column{
+		in("mean", func(v *Latency) float64 { return v.Mean }),
+		in("p50", func(v *Latency) float64 { return float64(v.P50) }),
+		in("p95", func(v *Latency) float64 { return float64(v.P95) }),
+		in("p99", func(v *Latency) float64 { return float64(v.P99) }),
+		in("p99.9", func(v *Latency) float64 { return float64(v.P999) }),
+		in("max", func(v *Latency) float64 { return float64(v.Max) }),
+	}
+}
+
+func operations() []column {
+	return []column{
+		ofMeasured("ok", func(m *Measured) string { return comma(m.OK) }),
+		ofMeasured("failed", func(m *Measured) string { return comma(m.Failed) }),
+		ofMeasured("checked", func(m *Measured) string { return comma(m.Checked) }),
+	}
+}
+
+// resources are the server's, and the agent's CPU apart from them. An embedded engine has no server: the agent's are the database's.
+func (l *layout) resources() []column {
+	agent := func(m *Measured) *Usage { return m.Agent }
+	owner, usage := "server ", func(m *Measured) *Usage { return m.Server }
+	if l.embedded() {
+		owner, usage = "", agent
+	}
+	of := func(title string, usage func(*Measured) *Usage, cell func(*Usage) string) column {
+		return ofMeasured(title, func(m *Measured) string {
+			if u := usage(m); u != nil {
+				return cell(u)
+			}
+			return absent
+		})
+	}
+	kind := l.memoryKind(usage)
+	columns := []column{
+		of(owner+"CPU (cores)", usage, (*Usage).cores),
+		of(owner+"memory, peak ("+strings.ToUpper(kind)+")", usage, func(u *Usage) string {
+			if u.MemoryPeak != nil && u.MemoryKind != kind {
+				return size(u.MemoryPeak) + " " + strings.ToUpper(u.MemoryKind)
+			}
+			return size(u.MemoryPeak)
+		}),
+		of("disk read", usage, func(u *Usage) string { return size(u.ReadBytes) }),
+		of("disk written", usage, func(u *Usage) string { return size(u.WrittenBytes) }),
+	}
+	if !l.embedded() {
+		columns = append(columns, of("agent CPU (cores)", agent, (*Usage).cores))
+	}
+	return columns
+}
+
+func (l *layout) embedded() bool { return l.doc.Engine.Server == "embedded" }
+
+// memoryKind returns what the memory column's figures are; a leg that differs says so in its cell.
+func (l *layout) memoryKind(usage func(*Measured) *Usage) string {
+	for i := range l.doc.Legs {
+		if m := l.doc.Legs[i].Measured; m != nil {
+			if u := usage(m); u != nil && u.MemoryKind != "" {
+				return u.MemoryKind
+			}
+		}
+	}
+	return "pss"
+}
+
+func (u *Usage) cores() string {
+	if u.CPUCores == nil {
+		return absent
+	}
+	return fmt.Sprintf("%.2f", *u.CPUCores)
+}
+
+func size(bytes *int64) string {
+	if bytes == nil {
+		return absent
+	}
+	return humanize.IBytes(uint64(*bytes))
+}
+
+// show writes a latency in the unit. What was too short for the clock is less than one, not nothing.
+func (u unit) show(ns float64) string {
+	if ns == 0 {
+		return "<" + figure(1/u.ns)
+	}
+	return figure(ns / u.ns)
+}
+
+// heading returns the block above the table: pairs of a word and what is to be known.
+func (l *layout) heading() [][2]string {
+	d := l.doc
+	engine := strings.TrimSpace(d.Engine.Title+" "+d.Engine.Version) + ", " + d.Engine.Server
+	if d.Engine.Tier == "" {
+		engine += fmt.Sprintf(", durability tier %s asked for and not read back", d.Engine.TierAsked)
+	} else if d.Engine.Tier != d.Engine.TierAsked {
+		engine += fmt.Sprintf(", durability tier %s (%s asked for)", d.Engine.Tier, d.Engine.TierAsked)
+	} else {
+		engine += ", durability tier " + d.Engine.Tier
+	}
+	work := fmt.Sprintf("%d clients × %d threads, %s rows, %s keys, seed %d", d.Engine.Clients, d.Engine.Threads, comma(d.Corpus.Rows), d.Corpus.Key, d.Corpus.Seed)
+	host := []string{d.Host.OS + "/" + d.Host.Arch, fmt.Sprintf("%d CPUs", d.Host.CPUs)}
+	if d.Host.CPUModel != "" {
+		host = slices.Insert(host, 0, d.Host.CPUModel)
+	}
+	if d.Host.Name != "" {
+		host = slices.Insert(host, 0, d.Host.Name)
+	}
+	if d.Host.MemoryBytes > 0 {
+		host = append(host, humanize.IBytes(uint64(d.Host.MemoryBytes)))
+	}
+	harness := "durabench " + d.Harness.Version + ", own cost not measured"
+	if c := d.Calibration; c != nil {
+		harness = fmt.Sprintf("durabench %s, own cost %s ns per operation (dry run)", d.Harness.Version, figure(c.NsPerOp))
+	}
+	verdict := string(d.Run.Verdict)
+	if d.Run.Why != "" {
+		verdict += ": " + d.Run.Why
+	}
+	pairs := [][2]string{{"run", d.Run.ID}, {"engine", engine}, {"load", work}, {"host", strings.Join(host, ", ")}, {"harness", harness}, {"verdict", verdict}}
+	for i := range pairs {
+		pairs[i][1] = oneLine(pairs[i][1])
+	}
+	return pairs
+}
+
+// footnotes returns what the cells leave open: why a leg has its verdict, what happened to it, and why a resource is absent.
+func (l *layout) footnotes() []string {
+	var notes []string
+	for _, leg := range l.doc.Legs {
+		if leg.Why != "" {
+			notes = append(notes, fmt.Sprintf("%s: %s: %s", leg.Title, leg.Verdict, leg.Why))
+		}
+		if leg.Attempts > 1 {
+			notes = append(notes, "† "+attempts(leg))
+		}
+	}
+	if l.embedded() {
+		notes = append(notes, "The database runs inside the agent: CPU, memory and disk are those of both together.")
+	}
+	notes = append(notes, l.resourceNotes()...)
+	for i := range notes {
+		notes[i] = oneLine(notes[i])
+	}
+	return notes
+}
+
+func attempts(leg Leg) string {
+	causes := make([]string, len(leg.Interruptions))
+	for i, v := range leg.Interruptions {
+		causes[i] = fmt.Sprintf("%s at %s", v.Cause, v.At.UTC().Format("2006-01-02 15:04:05 UTC"))
+		if v.Note != "" {
+			causes[i] += " (" + v.Note + ")"
+		}
+	}
+	return fmt.Sprintf("%s took %d attempts: %s", leg.Title, leg.Attempts, strings.Join(causes, ", "))
+}
+
+// resourceNotes says once what was missing in which legs.
+func (l *layout) resourceNotes() []string {
+	var texts []string
+	legs := map[string][]string{}
+	add := func(leg Leg, whose, text string) {
+		if text == "" {
+			return
+		}
+		text = whose + ": " + text
+		if _, known := legs[text]; !known {
+			texts = append(texts, text)
+		}
+		legs[text] = append(legs[text], leg.Title)
+	}
+	for _, leg := range l.doc.Legs {
+		m := leg.Measured
+		if m == nil {
+			continue
+		}
+		if !l.embedded() {
+			add(leg, "server", m.ServerNote)
+			add(leg, "server", m.Server.missing())
+		}
+		add(leg, "agent", m.AgentNote)
+		add(leg, "agent", m.Agent.missing())
+	}
+	for i, text := range texts {
+		texts[i] = fmt.Sprintf("%s (%s)", text, strings.Join(legs[text], ", "))
+	}
+	return texts
+}
+
+func (u *Usage) missing() string {
+	if u == nil || len(u.Missing) == 0 {
+		return ""
+	}
+	return strings.Join(u.Missing, "; ")
+}
+
+// oneLine makes text of a server's safe for a cell: its line breaks would break the table, its escape sequences the terminal.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }), " ")
+}
