@@ -155,10 +155,14 @@ func (s *session) facts(task agent.Task) result.Facts {
 
 // verification says which answers are checked: as asked, and none of an engine that stores nothing.
 func (s *session) verification() load.Verify {
-	if s.engine.Family == drivers.FamilyCalibration {
+	switch {
+	case s.engine.Family == drivers.FamilyCalibration:
 		return load.VerifyNone
+	case s.setup.Spec.Verify == "":
+		return load.VerifySample
+	default:
+		return s.setup.Spec.Verify
 	}
-	return s.setup.Spec.Verify
 }
 
 // classify names the class of an operation's error.
