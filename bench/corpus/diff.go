@@ -25,9 +25,9 @@ func Diff(t *Template, want, got *Row) (column, wantText, gotText string, same b
 		case !inWant:
 			return "", "", "", true
 		}
-		column, wantText, gotText, same = diffValue(f, joinPath("", f.Name), &want.Columns[i], &got.Columns[i])
+		below, wantText, gotText, same := diffValue(f, &want.Columns[i], &got.Columns[i])
 		if !same {
-			return column, shorten(wantText), shorten(gotText), false
+			return joinPath("", f.Name) + below, shorten(wantText), shorten(gotText), false
 		}
 	}
 	if len(want.Columns) != len(got.Columns) {
@@ -43,54 +43,43 @@ func presence(there bool) string {
 	return "no such column"
 }
 
-// diffValue compares two values of a field.
-func diffValue(f *Field, path string, want, got *Value) (where, wantText, gotText string, same bool) {
-	if want.kind != got.kind {
-		return path, want.describe(), got.describe(), false
+// noField stands for the field of an element that the template has no place for.
+var noField Field
+
+// diffValue compares two values of a field. The path is relative to the field and empty when the values differ themselves.
+func diffValue(f *Field, want, got *Value) (path, wantText, gotText string, same bool) {
+	if want.kind != got.kind || len(want.elems) != len(got.elems) || len(want.floats) != len(got.floats) {
+		return "", want.describe(), got.describe(), false
 	}
-	switch want.kind {
-	case Array, Object:
-		if len(want.elems) != len(got.elems) {
-			return path, want.describe(), got.describe(), false
+	for i := range want.elems {
+		elem := &noField
+		if i < len(f.Elems) {
+			elem = &f.Elems[i]
 		}
-		for i := range want.elems {
-			below, elem := fmt.Sprintf("%s[%d]", path, i), &Field{}
-			if i < len(f.Elems) {
-				elem = &f.Elems[i]
+		path, wantText, gotText, same = diffValue(elem, &want.elems[i], &got.elems[i])
+		if !same {
+			if want.kind == Array {
+				return "[" + strconv.Itoa(i) + "]" + path, wantText, gotText, false
 			}
-			if want.kind == Object {
-				below = joinPath(path, elem.Name)
-			}
-			where, wantText, gotText, same = diffValue(elem, below, &want.elems[i], &got.elems[i])
-			if !same {
-				return where, wantText, gotText, false
-			}
+			return "." + joinPath("", elem.Name) + path, wantText, gotText, false
 		}
-		return "", "", "", true
-	case Vector:
-		if len(want.floats) != len(got.floats) {
-			return path, want.describe(), got.describe(), false
+	}
+	for i, x := range want.floats {
+		if y := got.floats[i]; math.Float32bits(x) != math.Float32bits(y) {
+			return "[" + strconv.Itoa(i) + "]", formatFloat32(x), formatFloat32(y), false
 		}
-		for i, x := range want.floats {
-			if y := got.floats[i]; math.Float32bits(x) != math.Float32bits(y) {
-				return fmt.Sprintf("%s[%d]", path, i), formatFloat32(x), formatFloat32(y), false
-			}
-		}
-		return "", "", "", true
-	case String, Bytes:
-		if bytes.Equal(want.bytes, got.bytes) {
-			return "", "", "", true
-		}
-		at := 0
-		for at < len(want.bytes) && at < len(got.bytes) && want.bytes[at] == got.bytes[at] {
-			at++
-		}
-		return path, want.excerpt(at), got.excerpt(at), false
 	}
 	if want.bits == got.bits && bytes.Equal(want.bytes, got.bytes) {
 		return "", "", "", true
 	}
-	return path, want.text(), got.text(), false
+	if want.kind == String || want.kind == Bytes {
+		at := 0
+		for at < len(want.bytes) && at < len(got.bytes) && want.bytes[at] == got.bytes[at] {
+			at++
+		}
+		return "", want.excerpt(at), got.excerpt(at), false
+	}
+	return "", want.text(), got.text(), false
 }
 
 // describe names the kind too, where two kinds or two lengths differ.

@@ -126,7 +126,7 @@ func appendQuoted(dst []byte, text string) []byte {
 		case c < ' ':
 			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&0xf])
 		default:
-			dst = append(dst, `\ufffd`...)
+			dst = utf8.AppendRune(dst, utf8.RuneError)
 		}
 		i += size
 		plain = i

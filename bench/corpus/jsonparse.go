@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"math"
@@ -132,9 +133,12 @@ func (s *jsonScanner) value(f *Field, v *Value) error {
 		if err != nil {
 			return err
 		}
-		x, err := strconv.ParseFloat(token, 64)
+		x, err := strconv.ParseFloat(view(token), 64)
+		if err != nil {
+			return fmt.Errorf("%s does not fit in a float64", token)
+		}
 		s.row.SetFloat(v, x)
-		return err
+		return nil
 	case Array:
 		return s.array(f, v)
 	case Object:
@@ -158,7 +162,7 @@ func (s *jsonScanner) value(f *Field, v *Value) error {
 	case String:
 		*v = Value{kind: String, bytes: s.row.text.take(len(text))} // where text lies already
 	case Decimal:
-		return s.decimal(view(text), v)
+		return s.decimal(text, v)
 	case UUID:
 		id, err := ParseUUID(text)
 		if err != nil {
@@ -183,8 +187,8 @@ func (s *jsonScanner) value(f *Field, v *Value) error {
 	return nil
 }
 
-func (s *jsonScanner) decimal(token string, v *Value) error {
-	units, err := ParseDecimal([]byte(token))
+func (s *jsonScanner) decimal(text []byte, v *Value) error {
+	units, err := ParseDecimal(text)
 	s.row.SetDecimal(v, units)
 	return err
 }
@@ -233,9 +237,12 @@ func (s *jsonScanner) vector(f *Field, v *Value) error {
 		if err != nil {
 			return err
 		}
-		x, err := strconv.ParseFloat(token, 32)
+		x, err := strconv.ParseFloat(view(token), 32)
+		if err != nil {
+			return fmt.Errorf("%s does not fit in a float32", token)
+		}
 		components[i] = float32(x)
-		return err
+		return nil
 	})
 	v.floats = components[:n]
 	return err
@@ -288,7 +295,7 @@ func (s *jsonScanner) members(fields []Field, values []Value) error {
 }
 
 // number reads a number's text, which points into the data.
-func (s *jsonScanner) number() (string, error) {
+func (s *jsonScanner) number() ([]byte, error) {
 	s.peek()
 	i := s.at
 	digits := func() bool {
@@ -306,12 +313,12 @@ func (s *jsonScanner) number() (string, error) {
 	case is('0'):
 		i++
 	case !digits():
-		return "", s.expected("a number")
+		return nil, s.expected("a number")
 	}
 	if is('.') {
 		i++
 		if !digits() {
-			return "", s.expected("a number")
+			return nil, s.expected("a number")
 		}
 	}
 	if is('e') || is('E') {
@@ -320,12 +327,12 @@ func (s *jsonScanner) number() (string, error) {
 			i++
 		}
 		if !digits() {
-			return "", s.expected("a number")
+			return nil, s.expected("a number")
 		}
 	}
 	token := s.data[s.at:i]
 	s.at = i
-	return view(token), nil
+	return token, nil
 }
 
 // integer reads a whole number. One that is written with a point or an exponent is good when a float64 holds it exactly.
@@ -334,12 +341,12 @@ func (s *jsonScanner) integer() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := strconv.ParseInt(token, 10, 64)
+	n, err := strconv.ParseInt(view(token), 10, 64)
 	if err == nil {
 		return n, nil
 	}
-	x, errFloat := strconv.ParseFloat(token, 64)
-	if !strings.ContainsAny(token, ".eE") || errFloat != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+	x, errFloat := strconv.ParseFloat(view(token), 64)
+	if !bytes.ContainsAny(token, ".eE") || errFloat != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
 		return 0, fmt.Errorf("%s is not a whole number of 64 bits", token)
 	}
 	return int64(x), nil

@@ -267,3 +267,60 @@ func TestParseTemplateReportsAllProblemsWithTheirPlace(t *testing.T) {
 		t.Errorf("an empty table gives %v", err)
 	}
 }
+
+func FuzzParseTemplate(f *testing.F) {
+	for _, expr := range []string{
+		"string:50", "text:1..9", "words:5;a,b", "int", "int:-1..1", "float", "float:0..1e9", "decimal:0..1", "bytes:4", "bool", "uuid", "datetime",
+		"string_enum:a,\x00,😀", "int_enum:1,2", "float_enum:1e-3,-0", "decimal_enum:1.5", "vector:3", "vector:3:0..1", "vector:4:clustered:2:0.1",
+		"strng", "int:9..1", "text:99999999999999999999", "İ:5", "vector:1:clustered:1:nan", "float:-3.4e38..3.4e38", "int:..",
+	} {
+		f.Add("x", expr)
+	}
+	f.Add("seal", "int")
+	f.Add("a.b c", "bool")
+	f.Fuzz(func(t *testing.T, name, expr string) {
+		tpl, err := ParseTemplate(map[string]any{name: expr, "o": map[string]any{name: []any{expr}}})
+		if err != nil {
+			var field *FieldError
+			if !errors.As(err, &field) || field.Msg == "" {
+				t.Fatalf("error %v says nothing", err)
+			}
+			return
+		}
+		var table map[string]any
+		if err := json.Unmarshal([]byte(tpl.Canonical()), &table); err != nil {
+			t.Fatalf("%v in the canonical form %s", err, tpl.Canonical())
+		}
+		again, err := ParseTemplate(table)
+		if err != nil || again.Canonical() != tpl.Canonical() {
+			t.Fatalf("canonical form %s gives %v, %v", tpl.Canonical(), again, err)
+		}
+		for _, field := range tpl.Columns() {
+			if field.MaxLen > 1<<16 || field.Dim > 1<<10 {
+				return // nothing wrong with it, only slow
+			}
+			if g, ok := field.gen.(*clusteredGen); ok && g.n*g.dim > 1<<16 {
+				return
+			}
+		}
+		c, err := New(1, tpl, KeyInteger, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r, back Row
+		for i := range uint64(3) {
+			c.Row(&r, i, 0)
+			for k, field := range tpl.Columns() {
+				if v := &r.Columns[k]; (v.Kind() == String || v.Kind() == Bytes) && len(v.Bytes()) > field.MaxLen {
+					t.Fatalf("%s of %d bytes, at most %d were announced", field.Kind, len(v.Bytes()), field.MaxLen)
+				}
+			}
+			if err := ParseBinary(tpl, r.AppendBinary(nil, tpl), &back); err != nil || back.Checksum() != r.Checksum() {
+				t.Fatalf("binary form: %v", err)
+			}
+			if err := back.ParseJSON(tpl, r.AppendJSON(nil, tpl)); err != nil || back.Checksum() != r.Checksum() {
+				t.Fatalf("JSON form: %v in %s", err, r.AppendJSON(nil, tpl))
+			}
+		}
+	})
+}

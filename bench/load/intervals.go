@@ -25,9 +25,9 @@ type tally struct {
 
 // totals counts a leg's operations so far.
 type totals struct {
-	ok, failed             int64
-	warmup, warmupFailed   int64
-	checked                int64
+	ok, failed           int64
+	warmup, warmupFailed int64
+	checked              int64
 }
 
 // shard is the part of the intervals that some of the workers write to, under its lock and off the clock. With twice as many shards as

@@ -50,6 +50,7 @@ type loop struct {
 	pulse       pulse                              // shared with the watch
 	cancel      atomic.Pointer[context.CancelFunc] // of ctx; called by the watch
 	cancelledAt int64                              // when the watch did; the watch's own
+	given       string                             // who was given up, empty when it was not; the watch's own
 	ended       atomic.Bool                        // after it, released, first and last may be read by others
 	released    int64
 }
@@ -196,7 +197,7 @@ func (l *loop) number() int { return l.client*l.run.leg.Threads + l.thread }
 
 // rest says that the worker is off the clock. A watch that fired after the last operation had ended cancelled nothing but the context.
 func (l *loop) rest() {
-	if l.pulse.set(l.said, idle) {
+	if l.pulse.set(l.said, idle) == expired {
 		l.renew()
 	}
 }
@@ -206,8 +207,7 @@ func (l *loop) begin() (start int64, more bool) {
 	if start = l.now(); start >= l.attention {
 		return l.resume()
 	}
-	l.pulse.set(l.said, busy)
-	return start, true
+	return start, l.pulse.set(l.said, busy) != givenUp
 }
 
 // resume begins a new stretch, between two operations: it gives away what was recorded, asks whether the leg goes on, and returns the
@@ -250,8 +250,7 @@ func (l *loop) resume() (start int64, more bool) {
 	}
 	l.attention = min(start+stretch, until)
 	l.said = start
-	l.pulse.set(start, busy)
-	return start, true
+	return start, l.pulse.set(start, busy) != givenUp
 }
 
 // measure ends the warm-up, or begins a leg without one. The first worker to come here says when measuring began.
@@ -274,9 +273,9 @@ func (l *loop) measure(start int64) {
 // attend takes in one operation on the long way: one that failed, whose answer is to be checked, or that ended a stretch. It returns the
 // start of the next operation; false ends the loop.
 func (l *loop) attend(slot int, start, end int64, err error) (next int64, more bool) {
-	expired := l.pulse.set(l.said, idle)
-	if l.run.given.Load() {
-		return 0, false // this worker was given up: its Worker is no longer ours to use
+	state := l.pulse.set(l.said, idle)
+	if state == givenUp {
+		return 0, false // the result is made without this operation, and the Worker is no longer ours to use
 	}
 	if l.warming {
 		l.rec.at(warmupSecond(end))
@@ -284,11 +283,11 @@ func (l *loop) attend(slot int, start, end int64, err error) (next int64, more b
 		l.rec.at((end - l.origin) / nanosPerSecond)
 		l.last = end
 	}
-	if expired {
+	if state == expired {
 		l.renew()
 	}
 	switch limit := int64(l.run.leg.OperationTimeout); {
-	case expired && end-start > limit: // and not one that ended just before the watch fired
+	case state == expired && end-start > limit: // and not one that ended just before the watch fired
 		if err == nil {
 			err = errors.New("it was answered in the end")
 		}

@@ -61,7 +61,7 @@ func (r *legRun) progress(t totals) Progress {
 func (r *legRun) finalProgress(result *Result) Progress {
 	p := r.progress(r.intervals.totals())
 	p.Final = true
-	p.Elapsed = result.Started.Add(result.Wall).Sub(r.base)
+	p.Elapsed = time.Duration(r.now())
 	if result.OK > 0 && result.Wall > 0 {
 		p.Rate = float64(result.OK) / result.Wall.Seconds()
 	}

@@ -7,13 +7,9 @@ import (
 	"time"
 )
 
-// result makes the leg's result once all workers have ended, but those given up.
-func (r *legRun) result(before collected, stuck []*loop) *Result {
+// result makes the leg's result once all workers have ended or were given up.
+func (r *legRun) result(before collected) *Result {
 	result := &Result{GC: readGC().since(before)}
-	r.given.Store(true)
-	for _, l := range stuck {
-		r.giveUp(l)
-	}
 	r.intervals.seal()
 	t := r.intervals.totals()
 	result.OK, result.Warmup, result.Checked = t.ok, t.warmup, t.checked
@@ -27,7 +23,7 @@ func (r *legRun) result(before collected, stuck []*loop) *Result {
 	result.Intervals = r.intervals.closed
 	r.failures.report(result)
 	result.OverBudget = r.budget.exceeded(r.failures.judged.Load(), t.ok+t.warmup+result.Failed)
-	r.time(result, len(stuck) > 0)
+	r.timing(result)
 
 	r.stopLock.Lock()
 	defer r.stopLock.Unlock()
@@ -37,30 +33,22 @@ func (r *legRun) result(before collected, stuck []*loop) *Result {
 	return result
 }
 
-// complete tells whether a counted leg has done all it was to do.
+// complete tells whether a counted leg did all its operations, the last of them while it was being stopped.
 func (r *legRun) complete(t totals) bool {
-	return r.why == StoppedCancelled && !r.leg.windowed() && t.ok+t.failed == r.leg.Samples && r.failures.judged.Load() == t.failed
+	ofDatabase := r.why == StoppedCancelled || r.why == StoppedErrors
+	return ofDatabase && !r.leg.windowed() && t.ok+t.failed == r.leg.Samples && r.failures.judged.Load() == t.failed
 }
 
-// giveUp counts the operation that a stuck worker is in. What it did in the stretch before is in its own hands and lost with it.
-func (r *legRun) giveUp(l *loop) {
-	class, err := ClassCancelled, errors.New("given up: it did not end when its context was cancelled")
-	if l.cancelledAt > 0 {
-		class, err = ClassTimeout, fmt.Errorf("operation timeout of %v passed: %w", r.leg.OperationTimeout, err)
-	}
-	r.failures.add(class, err)
-	l.rec.shard.add(r.secondOf(r.now()), nil, nil, 1, 0)
-}
-
-// time fills in when the leg began and how long it took.
-func (r *legRun) time(result *Result, stuck bool) {
+// timing fills in when the leg began and how long it took.
+func (r *legRun) timing(result *Result) {
 	began, end := int64(0), int64(0)
 	if r.leg.Warmup > 0 {
 		began = never
 	}
 	firstRelease, lastRelease := never, int64(0)
 	for _, l := range r.loops {
-		if !l.ended.Load() {
+		if l.given != "" {
+			end = r.now() // its operation has not ended yet
 			continue
 		}
 		firstRelease, lastRelease = min(firstRelease, l.released), max(lastRelease, l.released)
@@ -72,9 +60,6 @@ func (r *legRun) time(result *Result, stuck bool) {
 		}
 		end = max(end, l.last)
 	}
-	if stuck {
-		end = r.now()
-	}
 	if began == never { // nothing was measured
 		began = end
 	}
@@ -84,19 +69,21 @@ func (r *legRun) time(result *Result, stuck bool) {
 }
 
 // err returns why the leg was not carried out; nil when it was.
-func (r *legRun) err(ctx context.Context, result *Result, stuck []*loop) error {
+func (r *legRun) err(ctx context.Context, result *Result) error {
 	r.stopLock.Lock()
 	defer r.stopLock.Unlock()
 	errs := r.faults
 	if result.Stopped == StoppedCancelled {
 		errs = append(errs, fmt.Errorf("load leg: %w", context.Cause(ctx)))
 	}
-	if len(stuck) > 0 {
-		e := &StuckError{After: abandonGrace}
-		for _, l := range stuck {
-			e.Workers = append(e.Workers, l.String())
+	stuck := &StuckError{After: abandonGrace}
+	for _, l := range r.loops {
+		if l.given != "" {
+			stuck.Workers = append(stuck.Workers, l.given)
 		}
-		errs = append(errs, e)
+	}
+	if len(stuck.Workers) > 0 {
+		errs = append(errs, stuck)
 	}
 	return errors.Join(errs...)
 }

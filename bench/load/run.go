@@ -41,7 +41,6 @@ type legRun struct {
 	origin   atomic.Int64 // when measuring began, nanoseconds since the release
 	running  atomic.Int64
 	allEnded chan struct{}
-	given    atomic.Bool // the result is made; workers that still run were given up
 
 	stopped  atomic.Bool
 	stopping chan struct{}
@@ -72,6 +71,9 @@ func Run(ctx context.Context, leg Leg, newWorker func(client, thread int) (Worke
 	if err := r.makeLoops(ctx, newWorker); err != nil {
 		return nil, err
 	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("load leg: cancelled while its workers were made: %w", context.Cause(ctx))
+	}
 	before := r.start()
 	reported := make(chan struct{})
 	final := make(chan Progress, 1)
@@ -79,11 +81,11 @@ func Run(ctx context.Context, leg Leg, newWorker func(client, thread int) (Worke
 		defer close(reported)
 		r.report(final)
 	}()
-	stuck := r.supervise(ctx)
-	result := r.result(before, stuck)
+	r.supervise(ctx)
+	result := r.result(before)
 	final <- r.finalProgress(result)
 	<-reported
-	return result, r.err(ctx, result, stuck)
+	return result, r.err(ctx, result)
 }
 
 // prepare makes everything but the workers.
@@ -112,7 +114,7 @@ func prepare(ctx context.Context, leg Leg) *legRun {
 	return r
 }
 
-// makeLoops makes the workers. Nothing runs when one could not be made.
+// makeLoops makes the workers, all of them unless it returns an error or ctx is cancelled.
 func (r *legRun) makeLoops(ctx context.Context, newWorker func(client, thread int) (Worker, error)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(makersAtOnce)
@@ -144,23 +146,7 @@ func (r *legRun) makeLoops(ctx context.Context, newWorker func(client, thread in
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	if err := context.Cause(ctx); err != nil && r.incomplete() {
-		return fmt.Errorf("make the workers: %w", err)
-	}
-	return nil
-}
-
-// incomplete tells whether some workers were not made.
-func (r *legRun) incomplete() bool {
-	for _, l := range r.loops {
-		if l == nil {
-			return true
-		}
-	}
-	return false
+	return group.Wait()
 }
 
 func (r *legRun) newLoop(worker Worker, client, thread int) (*loop, error) {
@@ -249,20 +235,23 @@ func (r *legRun) stop(why string, err error) {
 	close(r.stopping)
 }
 
-// supervise watches over the leg until all workers have ended, or all that have not are stuck: it returns those.
-func (r *legRun) supervise(ctx context.Context) (stuck []*loop) {
+// supervise watches over the leg until all workers have ended or were given up.
+func (r *legRun) supervise(ctx context.Context) {
 	tick := time.NewTicker(watchTick(r.leg.OperationTimeout))
 	defer tick.Stop()
 	cancelled, stopping := ctx.Done(), r.stopping
 	var finish <-chan time.Time
-	var cutAt, closed int64
+	var cutAt int64
+	var closed second
 	for {
 		select {
 		case <-r.allEnded:
-			return nil
+			return
 		case <-cancelled:
 			cancelled = nil
-			r.stop(StoppedCancelled, nil)
+			if r.running.Load() > 0 { // or it ended in the same moment
+				r.stop(StoppedCancelled, nil)
+			}
 		case <-stopping:
 			stopping = nil
 			finish = time.After(finishGrace)
@@ -275,18 +264,35 @@ func (r *legRun) supervise(ctx context.Context) (stuck []*loop) {
 				r.intervals.close(at)
 				closed = at
 			}
-			if origin := r.origin.Load(); r.leg.windowed() && origin != unset && now-origin >= int64(r.leg.Window) && r.enough() {
+			if r.past(now) {
 				r.cancelPacing()
 			}
-			stuck, running := r.stuck(now, cutAt)
-			if len(stuck) > 0 {
-				r.stop(StoppedStuck, nil)
-			}
-			if len(stuck) == running && r.stopped.Load() && running > 0 {
-				return stuck
+			if r.abandon(now, cutAt) {
+				return
 			}
 		}
 	}
+}
+
+// past tells whether a windowed leg starts no more operations.
+func (r *legRun) past(now int64) bool {
+	origin := r.origin.Load()
+	return r.leg.windowed() && origin != unset && now-origin >= int64(r.leg.Window) && r.enough()
+}
+
+// abandon stops a leg that has a stuck worker and, when all others have ended, gives up the stuck ones. It tells whether none is left.
+func (r *legRun) abandon(now, cutAt int64) (none bool) {
+	running, stuck := r.stuck(now, cutAt)
+	if len(stuck) > 0 {
+		r.stop(StoppedStuck, nil)
+	}
+	if len(stuck) == running {
+		for _, l := range stuck {
+			r.giveUp(l)
+		}
+	}
+	running, _ = r.stuck(now, cutAt)
+	return running == 0
 }
 
 // secondOf returns the interval of a moment.

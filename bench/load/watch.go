@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -23,28 +24,28 @@ const (
 	idle    = 0 // off the clock
 	busy    = 1 // in an operation
 	expired = 2 // in an operation whose context the watch has cancelled
+	givenUp = 3 // its leg goes on without it
 )
 
 // pulse is what a worker says of itself to the watch, in one word: a moment in nanoseconds since the release, and its state. While it is
 // busy, its operation started at most a stretch after the moment, and all it has not given away yet ended after it. The worker alone
-// sets it, except that the watch turns busy into expired. Each change is one atomic exchange, in which the worker learns whether the
-// watch got there first; so a context is only ever cancelled during the operation that it was cancelled for.
+// sets it, except that the watch turns busy into expired and, at the end, anything into givenUp. Each change is one atomic exchange,
+// in which the worker learns whether the watch got there first; so a context is only ever cancelled during the operation that it was
+// cancelled for, and an operation is only ever counted by one of the two.
 type pulse struct{ word atomic.Int64 }
 
-// set says where the worker is, and returns whether its last operation had expired.
-func (p *pulse) set(moment int64, state int64) (hadExpired bool) {
-	return p.word.Swap(moment<<2|state)&3 == expired
-}
+// set says where the worker is, and returns the state it had.
+func (p *pulse) set(moment, state int64) (had int64) { return p.word.Swap(moment<<2|state) & 3 }
 
 // get returns what the worker said last.
-func (p *pulse) get() (moment int64, state int64) {
+func (p *pulse) get() (moment, state int64) {
 	word := p.word.Load()
 	return word >> 2, word & 3
 }
 
-// expire turns the pulse from busy at moment into expired, unless the worker has moved on.
-func (p *pulse) expire(moment int64) bool {
-	return p.word.CompareAndSwap(moment<<2|busy, moment<<2|expired)
+// change puts the pulse from one state into another, unless the worker has moved on.
+func (p *pulse) change(moment, from, to int64) (done bool) {
+	return p.word.CompareAndSwap(moment<<2|from, moment<<2|to)
 }
 
 // watchTick is how often the watch looks at the workers.
@@ -60,7 +61,7 @@ func watchTick(timeout time.Duration) time.Duration {
 func (r *legRun) watch(now int64) (passed int64) {
 	passed = now
 	for _, l := range r.loops {
-		if l.ended.Load() {
+		if l.over() {
 			continue
 		}
 		// The context first: if the pulse is still the same afterwards, it was the context of that operation.
@@ -70,7 +71,7 @@ func (r *legRun) watch(now int64) (passed int64) {
 		if state != expired {
 			l.cancelledAt = 0
 		}
-		if limit := int64(r.leg.OperationTimeout); limit > 0 && state == busy && now-moment-stretch > limit && l.pulse.expire(moment) {
+		if limit := int64(r.leg.OperationTimeout); limit > 0 && state == busy && now-moment-stretch > limit && l.pulse.change(moment, busy, expired) {
 			(*cancel)()
 			l.cancelledAt = now
 		}
@@ -78,11 +79,14 @@ func (r *legRun) watch(now int64) (passed int64) {
 	return passed
 }
 
-// stuck returns the workers whose operation has not ended although its context was cancelled long ago. cutAt is when all contexts were
-// cancelled; 0 when they were not.
-func (r *legRun) stuck(now, cutAt int64) (stuck []*loop, running int) {
+// over tells the watch that a worker needs no watching any more.
+func (l *loop) over() bool { return l.ended.Load() || l.given != "" }
+
+// stuck returns how many workers still run, and those of them whose context was cancelled long ago. cutAt is when all contexts were;
+// 0 when they were not.
+func (r *legRun) stuck(now, cutAt int64) (running int, stuck []*loop) {
 	for _, l := range r.loops {
-		if l.ended.Load() {
+		if l.over() {
 			continue
 		}
 		running++
@@ -94,7 +98,27 @@ func (r *legRun) stuck(now, cutAt int64) (stuck []*loop, running int) {
 			stuck = append(stuck, l)
 		}
 	}
-	return stuck, running
+	return running, stuck
+}
+
+// giveUp ends the leg for a stuck worker, unless it has come back this very moment, and counts the operation it is in as failed. What it
+// did in the stretch before is in its own hands and lost with it.
+func (r *legRun) giveUp(l *loop) {
+	moment, state := l.pulse.get()
+	if !l.pulse.change(moment, state, givenUp) {
+		return
+	}
+	l.given = l.String()
+	class, err := ClassCancelled, errors.New("given up: it did not end when its context was cancelled")
+	switch state {
+	case idle:
+		l.given += " (off the clock)"
+		return
+	case expired:
+		class, err = ClassTimeout, fmt.Errorf("operation timeout of %v passed: %w", r.leg.OperationTimeout, err)
+	}
+	r.failures.add(class, err)
+	l.rec.shard.add(r.secondOf(r.now()), nil, nil, 1, 0)
 }
 
 // StuckError tells that operations did not end although their contexts were cancelled, and were given up. Their goroutines may still
@@ -111,6 +135,6 @@ func (e *StuckError) Error() string {
 	if len(names) > shown {
 		names, more = names[:shown], fmt.Sprintf(" and %d more", len(names)-shown)
 	}
-	return fmt.Sprintf("operations did not end within %v of being cancelled: %s%s; the driver ignores its context", e.After,
+	return fmt.Sprintf("operations did not end within %v of being cancelled: %s%s", e.After,
 		strings.Join(names, ", "), more)
 }

@@ -46,7 +46,11 @@ func New(s *spec.Spec, a Abilities) (*Plan, error) {
 		return nil, fmt.Errorf("plan %s: the abilities are those of %s", s.Database, a.Engine)
 	}
 	if s.Mode != spec.ModeAll && !a.Durable {
-		msg := fmt.Sprintf("%s keeps its rows in memory only: load and query need an engine whose data outlives the agent", a.Engine)
+		keeps := "keeps its rows in memory only"
+		if a.Engine == DryEngine {
+			keeps = "keeps no rows"
+		}
+		msg := fmt.Sprintf("%s %s: load and query need an engine whose data outlives the agent", a.Engine, keeps)
 		return nil, spec.Problems{{Key: "--mode", Msg: msg}}
 	}
 	p := &Plan{Engine: a.Engine, Mode: s.Mode}
@@ -145,7 +149,7 @@ func (p *Plan) Check() error {
 		if step.Effect == ReadOnly && step.Leaves != Any {
 			return fmt.Errorf("check plan of %s: step %s is read-only and leaves the dataset %s", p.Engine, step.ID, step.Leaves)
 		}
-		if step.Timed && step.Operations() < 1 {
+		if step.Timed && step.Samples < 1 {
 			return fmt.Errorf("check plan of %s: leg %s has no operations", p.Engine, step.ID)
 		}
 	}

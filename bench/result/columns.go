@@ -30,7 +30,7 @@ type line struct {
 
 // column is one column of a table.
 type column struct {
-	title string
+	title string // may have two lines
 	cell  func(line) string
 }
 
@@ -122,9 +122,9 @@ func (l *layout) latencies() []column {
 
 func operations() []column {
 	return []column{
-		ofMeasured("ok", func(m *Measured) string { return comma(m.OK) }),
-		ofMeasured("failed", func(m *Measured) string { return comma(m.Failed) }),
-		ofMeasured("checked", func(m *Measured) string { return comma(m.Checked) }),
+		ofMeasured("ok\n(ops)", func(m *Measured) string { return comma(m.OK) }),
+		ofMeasured("failed\n(ops)", func(m *Measured) string { return comma(m.Failed) }),
+		ofMeasured("checked\n(answers)", func(m *Measured) string { return comma(m.Checked) }),
 	}
 }
 
@@ -145,18 +145,18 @@ func (l *layout) resources() []column {
 	}
 	kind := l.memoryKind(usage)
 	columns := []column{
-		of(owner+"CPU (cores)", usage, (*Usage).cores),
-		of(owner+"memory, peak ("+strings.ToUpper(kind)+")", usage, func(u *Usage) string {
+		of(owner+"CPU\n(cores)", usage, (*Usage).cores),
+		of(owner+"memory\n(peak, "+strings.ToUpper(kind)+")", usage, func(u *Usage) string {
 			if u.MemoryPeak != nil && u.MemoryKind != kind {
 				return size(u.MemoryPeak) + " " + strings.ToUpper(u.MemoryKind)
 			}
 			return size(u.MemoryPeak)
 		}),
-		of("disk read", usage, func(u *Usage) string { return size(u.ReadBytes) }),
-		of("disk written", usage, func(u *Usage) string { return size(u.WrittenBytes) }),
+		of("disk\nread", usage, func(u *Usage) string { return size(u.ReadBytes) }),
+		of("disk\nwritten", usage, func(u *Usage) string { return size(u.WrittenBytes) }),
 	}
 	if !l.embedded() {
-		columns = append(columns, of("agent CPU (cores)", agent, (*Usage).cores))
+		columns = append(columns, of("agent CPU\n(cores)", agent, (*Usage).cores))
 	}
 	return columns
 }
@@ -192,7 +192,7 @@ func size(bytes *int64) string {
 // show writes a latency in the unit. What was too short for the clock is less than one, not nothing.
 func (u unit) show(ns float64) string {
 	if ns == 0 {
-		return "<" + figure(1/u.ns)
+		return "<1" // and the unit is the nanosecond, since nothing less is needed to show more
 	}
 	return figure(ns / u.ns)
 }

@@ -60,10 +60,10 @@ func csvFields() []field {
 			return number(&d.Calibration.NsPerOp)
 		}},
 		{"leg", func(_ *Document, l *Leg) string { return l.ID }},
-		{"title", func(_ *Document, l *Leg) string { return l.Title }},
+		{"title", func(_ *Document, l *Leg) string { return oneLine(l.Title) }},
 		{"kind", func(_ *Document, l *Leg) string { return l.Kind }},
 		{"verdict", func(_ *Document, l *Leg) string { return string(l.Verdict) }},
-		{"why", func(_ *Document, l *Leg) string { return l.Why }},
+		{"why", func(_ *Document, l *Leg) string { return oneLine(l.Why) }},
 		{"clients", func(_ *Document, l *Leg) string { return strconv.Itoa(l.Clients) }},
 		{"threads per client", func(_ *Document, l *Leg) string { return strconv.Itoa(l.Threads) }},
 		{"attempts", func(_ *Document, l *Leg) string { return unlessZero(int64(l.Attempts)) }},
@@ -110,8 +110,7 @@ func latencyFields(name string, of func(*Measured) *Latency) []field {
 		in("min", func(v *Latency) string { return integer(v.Min) }),
 	}
 	for i, q := range new(Latency).percentiles() {
-		title := "p" + strconv.FormatFloat(100*q.share, 'f', -1, 64)
-		fields = append(fields, in(title, func(v *Latency) string { return integer(v.percentiles()[i].ns) }))
+		fields = append(fields, in(q.title, func(v *Latency) string { return integer(v.percentiles()[i].ns) }))
 	}
 	return append(fields, in("max", func(v *Latency) string { return integer(v.Max) }))
 }

@@ -10,6 +10,7 @@ import (
 // percentile is one percentile of a Latency.
 type percentile struct {
 	name  string // as the document has it
+	title string // as headers have it
 	share float64
 	ns    int64
 }
@@ -17,8 +18,15 @@ type percentile struct {
 // percentiles lists the percentiles in rising order.
 func (l *Latency) percentiles() []percentile {
 	return []percentile{
-		{"p01", 0.01, l.P01}, {"p25", 0.25, l.P25}, {"p50", 0.50, l.P50}, {"p75", 0.75, l.P75}, {"p90", 0.90, l.P90},
-		{"p95", 0.95, l.P95}, {"p99", 0.99, l.P99}, {"p999", 0.999, l.P999}, {"p9999", 0.9999, l.P9999},
+		{"p01", "p1", 0.01, l.P01},
+		{"p25", "p25", 0.25, l.P25},
+		{"p50", "p50", 0.50, l.P50},
+		{"p75", "p75", 0.75, l.P75},
+		{"p90", "p90", 0.90, l.P90},
+		{"p95", "p95", 0.95, l.P95},
+		{"p99", "p99", 0.99, l.P99},
+		{"p999", "p99.9", 0.999, l.P999},
+		{"p9999", "p99.99", 0.9999, l.P9999},
 	}
 }
 

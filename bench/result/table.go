@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -45,7 +46,11 @@ func WriteMarkdown(w io.Writer, d *Document) error {
 	for _, pair := range l.heading() {
 		fmt.Fprintf(&out, "- **%s**: %s\n", pair[0], markdown(pair[1]))
 	}
-	out.WriteString("\n" + l.draw(l.blocks(0)[0], false).RenderMarkdown() + "\n")
+	columns := l.blocks(0)[0]
+	for i := range columns {
+		columns[i].title = strings.ReplaceAll(columns[i].title, "\n", " ")
+	}
+	out.WriteString("\n" + l.draw(columns, false).RenderMarkdown() + "\n")
 	if notes := l.footnotes(); len(notes) > 0 {
 		out.WriteString("\n")
 		for _, note := range notes {
@@ -84,7 +89,7 @@ func (l *layout) blocks(width int) [][]column {
 			return true
 		}
 		total := 1 // the frame
-		for _, c := range append(leading(false), columns...) {
+		for _, c := range slices.Concat(leading(false), columns) {
 			total += l.width(c) + 3
 		}
 		return total <= width
@@ -92,11 +97,11 @@ func (l *layout) blocks(width int) [][]column {
 	blocks := [][]column{nil}
 	add := func(columns []column) {
 		last := &blocks[len(blocks)-1]
-		if len(*last) > 0 && !room(append(append([]column(nil), *last...), columns...)) {
-			blocks = append(blocks, columns)
+		if joined := slices.Concat(*last, columns); len(*last) == 0 || room(joined) {
+			*last = joined
 			return
 		}
-		*last = append(*last, columns...)
+		blocks = append(blocks, slices.Clone(columns))
 	}
 	for _, group := range l.groups {
 		if room(group) {
@@ -112,7 +117,7 @@ func (l *layout) blocks(width int) [][]column {
 
 // width returns the columns of the terminal that a column's widest cell takes.
 func (l *layout) width(c column) int {
-	width := text.StringWidth(c.title)
+	width := text.LongestLineLen(c.title)
 	for _, row := range l.lines {
 		width = max(width, text.StringWidth(c.cell(row)))
 	}
@@ -121,7 +126,7 @@ func (l *layout) width(c column) int {
 
 func (l *layout) draw(columns []column, color bool) table.Writer {
 	front := leading(color)
-	columns = append(front, columns...)
+	columns = slices.Concat(front, columns)
 	drawn := table.NewWriter()
 	drawn.SetStyle(table.StyleLight)
 	drawn.Style().Format.Header = text.FormatDefault // "p99 (µs)" in capitals would be another unit

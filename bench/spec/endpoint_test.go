@@ -35,7 +35,7 @@ func TestSplitEndpointTakesCredentialsOut(t *testing.T) {
 		{`host=db password='it\'s a \\ secret' dbname='my db'`, `host=db dbname='my db'`, "", `it's a \ secret`},
 		{"host = db  port=5433", "host=db port=5433", "", ""},
 		{"host=db password=postgres://x", "host=db", "", "postgres://x"},
-		{"host=db password= user=u", "host=db user=u", "", ""},
+		{"host=db password= user=u", "host=db", "", "user=u"}, // libpq skips spaces behind the = and so do we
 		// Plain addresses.
 		{"127.0.0.1:6379", "127.0.0.1:6379", "", ""},
 		{"root:pa/ss@tcp(127.0.0.1:3306)/db", "tcp(127.0.0.1:3306)/db", "root", "pa/ss"},

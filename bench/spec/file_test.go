@@ -96,7 +96,7 @@ limits = 5
 id = "b"
 [[scans.runs]]
 name = "x"
-projekcija = "ID"
+projekt = "ID"
 [[scans.runs]]
 nam = "y"
 [scans.condition]
@@ -108,7 +108,7 @@ operation = 5
 batch_size = "100"
 `, []string{
 			"bench.toml:5: scans[0].limits: unknown key; did you mean limit?",
-			"bench.toml:11: scans[1].runs[0].projekcija: unknown key; did you mean projection?",
+			"bench.toml:11: scans[1].runs[0].projekt: unknown key",
 			"bench.toml:13: scans[1].runs[1].nam: unknown key; did you mean name?",
 			"bench.toml:15: scans[1].condition.sqlserver: unknown key",
 			"bench.toml:19: batches[0].operation: wants a string, is a whole number",

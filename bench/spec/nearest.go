@@ -8,10 +8,10 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// Nearest returns the name that text most likely meant, or "" when none is near: at most one edit in three letters, or a name that it
-// begins.
+// Nearest returns the name that text most likely meant, or "" when none is near: one edit in up to four letters, two in up to seven
+// and so on, or a name that it begins.
 func Nearest(text string, names []string) string {
-	best, bestDistance := "", max(1, len(text)/3)+1
+	best, bestDistance := "", max(1, (len(text)+1)/3)+1
 	folded := fold(text)
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		distance := levenshtein.Distance(folded, fold(name), nil)

@@ -11,8 +11,8 @@ func TestNearestFindsWhatWasMeant(t *testing.T) {
 		"data-dir":         "data_dir",
 		"operation":        "operation_timeout", // the beginning of a long name is enough
 		"max_eror_rate":    "max_error_rate",
-		"sink":             "sync",
-		"sede":             "",
+		"synk":             "sync",
+		"sink":             "", // two edits in four letters could be anything
 		"colour":           "",
 		"x":                "",
 		"":                 "",

@@ -50,7 +50,7 @@ var settings = []setting{
 	{key: "threads", short: "t", form: formCount, usual: "1", help: "operations in flight per client",
 		set: count(func(d *draft) *int64 { return &d.threads })},
 	{key: "key", short: "k", form: formText, usual: "integer", help: "key type: integer, string26, string90, string250, string506, uuid",
-		set: func(d *draft, text string) (err error) { d.Key, err = corpus.ParseKeyKind(text); return err }},
+		set: func(d *draft, text string) (err error) { d.Key, err = oneOf(text, corpus.KeyKinds()...); return err }},
 	{key: "random", short: "r", form: formTruth, usual: "false", help: "scatter the keys instead of counting up",
 		set: truth(func(d *draft) *bool { return &d.Random })},
 	{key: "seed", flag: "corpus-seed", form: formCount, help: "seed of keys and rows; chosen and recorded when not given",

@@ -251,10 +251,13 @@ func (s *Server) startCore(o Options, e endpoints) error {
 	go func() {
 		ended := errors.New("start ended early")
 		defer func() {
-			if r := recover(); r != nil {
-				ended = fmt.Errorf("start: %v", r)
-			} else if err := s.Err(); err != nil {
+			// Ending a goroutine inside a sync.OnceValue comes out of it as a
+			// panic, so the recorded error goes first.
+			r := recover()
+			if err := s.Err(); err != nil {
 				ended = err
+			} else if r != nil {
+				ended = fmt.Errorf("panic: %v", r)
 			}
 			result <- ended
 		}()

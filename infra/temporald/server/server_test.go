@@ -39,7 +39,7 @@ func options(t *testing.T) Options {
 		DB:        filepath.Join(t.TempDir(), DBName()),
 		Headless:  true,
 		Namespace: testNamespace,
-		Logger:    slog.New(slog.NewTextHandler(&log, nil)),
+		Logger:    slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 }
 
@@ -218,7 +218,7 @@ func TestFatalErrorOfAServiceFailsTheStart(t *testing.T) {
 	ends, err := bindCore(settled)
 	require.NoError(t, err)
 	ends.matching = taken.Addr().(*net.TCPAddr).Port
-	s := &Server{fault: newFault()}
+	s := &Server{Address: "here", fault: newFault()}
 	s.onStop(func(context.Context) error { return lock.Close() })
 	err = s.startCore(settled, ends)
 	require.ErrorContains(t, err, "address already in use")

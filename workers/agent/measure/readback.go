@@ -76,7 +76,7 @@ func (s *session) readBack(ctx context.Context, rb readback, verify load.Verify)
 	if n := stale.Load(); n > rb.excused {
 		f.wrong += n
 		f.examples = append(f.examples, load.Mismatch{
-			Want: fmt.Sprintf("at most %d rows as they were before the leg", rb.of.excused), Got: fmt.Sprintf("%d of %d rows", n, found.Checked),
+			Want: fmt.Sprintf("at most %d rows as they were before the leg", rb.excused), Got: fmt.Sprintf("%d of %d rows", n, found.Checked),
 		})
 	}
 	return f, nil

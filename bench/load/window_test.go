@@ -1,0 +1,123 @@
+package load
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+func TestWindowedLegRecordsTheWindowOnly(t *testing.T) {
+	s := &script{slots: 8, do: taking(10 * time.Millisecond)}
+	result := s.must(t, Leg{Clients: 3, Warmup: 2 * time.Second, Window: 5 * time.Second, Keys: 100, First: 1000})
+	if result.OK != 3*500 || result.Warmup != 3*200 || result.Wall != 5*time.Second {
+		t.Errorf("%d in the window, %d in the warm-up, wall %v", result.OK, result.Warmup, result.Wall)
+	}
+	if len(result.Intervals) != 6 { // the last operations end at 5.000 s
+		t.Errorf("%d intervals", len(result.Intervals))
+	}
+	n, rows := s.total()
+	if n != 2100 || len(rows) != 100 || rows[0] != 1000 || rows[99] != 1099 {
+		t.Errorf("%d operations on %d rows", n, len(rows))
+	}
+	for row, times := range s.done {
+		if times < 20 || times > 22 { // round and round, blocks apart
+			t.Errorf("row %d was read %d times, want about 21", row, times)
+		}
+	}
+}
+
+func TestWindowWithoutWarmup(t *testing.T) {
+	result := (&script{do: taking(100 * time.Millisecond)}).must(t, Leg{Clients: 2, Window: time.Second, Keys: 1})
+	if result.OK != 20 || result.Warmup != 0 || result.Wall != time.Second {
+		t.Errorf("%d in the window, %d in the warm-up, wall %v", result.OK, result.Warmup, result.Wall)
+	}
+}
+
+// An operation that is running when the warm-up ends belongs to neither side, and the window is not shortened by it.
+func TestWindowBeginsWithItsFirstOperation(t *testing.T) {
+	result := (&script{do: taking(4 * time.Second)}).must(t, Leg{Warmup: 5 * time.Second, Window: 11 * time.Second, Keys: 1})
+	// Operations at 0, 4 (warm-up); 8, 12, 16 (recorded). The window is 8 to 19 s; the last ends at 20 s.
+	if result.Warmup != 2 || result.OK != 3 || result.Wall != 12*time.Second {
+		t.Errorf("%d in the warm-up, %d in the window, wall %v", result.Warmup, result.OK, result.Wall)
+	}
+	if rate := float64(result.OK) / result.Wall.Seconds(); rate != 0.25 {
+		t.Errorf("%v operations per second, want 0.25", rate)
+	}
+}
+
+func TestSlowSettlingIsLeftOutOfTheWindow(t *testing.T) {
+	s := &script{do: func(ctx context.Context, op op) error {
+		return sleep(ctx, 10*time.Millisecond+time.Duration(90*time.Millisecond)>>min(op.number/5, 40))
+	}}
+	result := s.must(t, Leg{Clients: 4, Warmup: 10 * time.Second, Window: 10 * time.Second, Keys: 1000})
+	if top, _ := result.Service.Max(); top > 10_100_000 {
+		t.Errorf("the slowest operation of the window took %v: the warm-up is in it", time.Duration(top))
+	}
+}
+
+func TestMinimumOfSamplesOutlastsTheWindow(t *testing.T) {
+	for name, c := range map[string]struct {
+		leg          Leg
+		do           func(context.Context, op) error
+		least, most  int64
+		failed, wall int64
+	}{
+		"slow": {
+			Leg{Clients: 2, Warmup: time.Second, Window: 5 * time.Second, Keys: 10, MinSamples: 10}, taking(3 * time.Second), 10, 11, 0, 15,
+		},
+		"reached in the window": {
+			Leg{Clients: 2, Window: 5 * time.Second, Keys: 10, MinSamples: 10}, taking(time.Second), 10, 10, 0, 5,
+		},
+		"all failing": {
+			Leg{Clients: 2, Window: 5 * time.Second, Keys: 10, MinSamples: 10, MaxErrorRate: 1},
+			func(ctx context.Context, _ op) error { _ = sleep(ctx, 3*time.Second); return errRefused }, 10, 11, 10, 15,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := (&script{slots: 16, do: c.do}).must(t, c.leg)
+			if n := result.OK + result.Failed; n < c.least || n > c.most || result.Failed < c.failed {
+				t.Errorf("%d operations, %d failed", n, result.Failed)
+			}
+			if wall := int64(result.Wall.Seconds()); wall > c.wall {
+				t.Errorf("wall %v, want at most %d s", result.Wall, c.wall)
+			}
+		})
+	}
+}
+
+// Fast operations in large chunks end with the window all the same.
+func TestChunksEndWithTheWindow(t *testing.T) {
+	result := (&script{slots: 64, do: taking(5 * time.Microsecond)}).must(t, Leg{Window: 50 * time.Millisecond, Keys: 1 << 40})
+	if result.Wall < 50*time.Millisecond || result.Wall > 50*time.Millisecond+5*time.Microsecond {
+		t.Errorf("wall %v", result.Wall)
+	}
+}
+
+func TestFailuresOfTheWarmupAreSeen(t *testing.T) {
+	s := &script{do: func(ctx context.Context, op op) error {
+		_ = sleep(ctx, 10*time.Millisecond)
+		if op.number == 3 {
+			return errRefused
+		}
+		return nil
+	}}
+	leg := Leg{Warmup: time.Second, Window: time.Second, Keys: 10}
+	result := s.must(t, leg)
+	if result.Failed != 1 || result.OK != 0 || result.Service != nil || result.Stopped != StoppedErrors || !result.OverBudget {
+		t.Errorf("a failure in the warm-up of a leg that allows none: %+v", result)
+	}
+	leg.MaxErrorRate = 0.1
+	s = &script{do: s.do}
+	result = s.must(t, leg)
+	if result.Failed != 1 || result.OK != 100 || result.Warmup != 99 || result.Stopped != "" || result.OverBudget {
+		t.Errorf("a failure in the warm-up of a leg that allows some: %+v", result)
+	}
+}
+
+func TestFirstRecordedAnswerIsChecked(t *testing.T) {
+	s := &script{do: taking(100 * time.Millisecond)}
+	result := s.must(t, Leg{Clients: 3, Warmup: time.Second, Window: time.Second, Keys: 10})
+	if result.Checked != 6 { // of each worker, the first of the warm-up and the first of the window
+		t.Errorf("%d answers checked", result.Checked)
+	}
+}

@@ -1,0 +1,126 @@
+package wire
+
+import (
+	"context"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/durabench/durabench/drivers"
+)
+
+// keepMemory is the most memory, in bytes, that a seat keeps in one buffer for its next operation.
+const keepMemory = 256 << 10
+
+// Seat is the place of one operation in flight: a call, and the watch over a context.
+type Seat struct {
+	*Call
+	taken atomic.Bool
+	// likes is the identity of the context that the seat watches: a hint for whom it suits. A worker has one context for all of its
+	// operations, so it gets the same seat again and again, and nothing has to be registered anew.
+	likes atomic.Uintptr
+
+	watched <-chan struct{} // Done of the context in watch
+	stop    func() bool     // ends the watch
+	watch   *watch
+
+	line line     // of a Direct
+	_    [64]byte // seats of different workers share no cache line
+}
+
+// seats are a client's seats. Taking and giving them needs no lock.
+type seats struct {
+	all     []Seat
+	waiting atomic.Int32
+	freed   chan struct{} // holds a token for each seat that was given back while somebody waited
+}
+
+func (s *seats) init(n int) {
+	s.all, s.freed = make([]Seat, n), make(chan struct{}, n)
+	for i := range s.all {
+		s.all[i].Call = newCall()
+	}
+}
+
+// take returns a free seat, the one that watches the context already if there is one.
+func (s *seats) take(ctx context.Context) (*Seat, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, overError(ctx)
+	}
+	seat := s.try(ctx)
+	if seat == nil {
+		var err error
+		if seat, err = s.wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+	seat.reset()
+	return seat, nil
+}
+
+func (s *seats) try(ctx context.Context) *Seat {
+	if id := identity(ctx); id != 0 {
+		for i := range s.all {
+			if seat := &s.all[i]; seat.likes.Load() == id && seat.taken.CompareAndSwap(false, true) {
+				return seat
+			}
+		}
+	}
+	for i := range s.all {
+		if seat := &s.all[i]; !seat.taken.Load() && seat.taken.CompareAndSwap(false, true) {
+			return seat
+		}
+	}
+	return nil
+}
+
+// wait waits for a seat: more callers are at work than the client has threads.
+func (s *seats) wait(ctx context.Context) (*Seat, error) {
+	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
+	for {
+		if seat := s.try(ctx); seat != nil {
+			return seat, nil
+		}
+		select {
+		case <-s.freed:
+		case <-ctx.Done():
+			return nil, overError(ctx)
+		}
+	}
+}
+
+// give hands a seat back. Memory beyond what an ordinary operation needs is let go.
+func (s *seats) give(seat *Seat) {
+	if cap(seat.Request) > keepMemory {
+		seat.Request = nil
+	}
+	if cap(seat.Record.Bytes) > keepMemory {
+		seat.Record = drivers.Record{}
+	}
+	seat.taken.Store(false)
+	if s.waiting.Load() > 0 {
+		select {
+		case s.freed <- struct{}{}:
+		default: // as many tokens as seats: whoever waits will look again
+		}
+	}
+}
+
+// close ends the watches. Seats in use end theirs themselves or are left to their contexts.
+func (s *seats) close() {
+	for i := range s.all {
+		if seat := &s.all[i]; seat.taken.CompareAndSwap(false, true) {
+			seat.unguard()
+			s.give(seat)
+		}
+	}
+}
+
+// identity tells contexts apart by their Done channels; 0 for one that is never over.
+func identity(ctx context.Context) uintptr {
+	done := ctx.Done()
+	if done == nil {
+		return 0
+	}
+	return reflect.ValueOf(done).Pointer()
+}

@@ -1,0 +1,219 @@
+package wire
+
+import (
+	"errors"
+	"math"
+	"net"
+	"runtime"
+	"sync"
+
+	"github.com/durabench/durabench/drivers"
+)
+
+// inlineBytes is how much, in bytes, may be sent and unanswered for callers and the reader to write by themselves. Below it a write does
+// not block, because the least buffers of both ends hold as much. Above it the writer goroutine writes: a reader that waits for the
+// server to take requests, while the server waits for somebody to take its answers, would wait for ever.
+const inlineBytes = 64 << 10
+
+// stream is one connection of a Pipe, from its opening to its loss.
+//
+// Who writes: a caller whose request is the only one writes it at once, by itself. While the reader is giving out answers, callers only
+// leave their next requests in out, and the reader writes them together when it has let the callers run. So under load each round
+// costs one read and one write for all operations in flight, and no operation waits for a goroutine that has nothing to do
+// with it.
+type stream struct {
+	net.Conn
+	pipe *Pipe
+
+	mu      sync.Mutex // held for a few copies of memory, never while anything is waited for
+	out     []byte     // requests not written yet
+	spare   []byte     // memory for the next out
+	queue   []*Call    // the calls of requests that the reader has not taken over yet, oldest first
+	unread  int        // bytes of requests that are not answered yet
+	writing bool       // somebody writes and will look at out again before leaving
+	reading bool       // the reader gives out answers and will look at out after
+	lost    error      // why the stream is of no use any more
+
+	kick     chan struct{} // wakes the writer
+	finished chan struct{} // closed with the loss
+}
+
+func newStream(p *Pipe, conn net.Conn) *stream {
+	return &stream{pipe: p, Conn: conn, kick: make(chan struct{}, 1), finished: make(chan struct{})}
+}
+
+// send queues a request and sees to it that it is written.
+func (s *stream) send(call *Call) {
+	s.mu.Lock()
+	if s.lost != nil {
+		call.lost = s.lost
+		s.mu.Unlock()
+		call.leave(answered)
+		return
+	}
+	s.out = append(s.out, call.Request...)
+	s.queue = append(s.queue, call)
+	s.unread += len(call.Request)
+	s.flush()
+}
+
+// flush writes what is in out or sees to it that somebody does. It is called with mu held and returns without.
+func (s *stream) flush() {
+	if s.unread > inlineBytes {
+		s.mu.Unlock()
+		s.wake()
+		return
+	}
+	if s.reading {
+		s.mu.Unlock()
+		return
+	}
+	s.drain(inlineBytes)
+}
+
+// wake calls for the writer.
+func (s *stream) wake() {
+	select {
+	case s.kick <- struct{}{}:
+	default: // called for already
+	}
+}
+
+// drain writes until nothing is left, or until more than limit bytes are unanswered and the writer has to go on. It is called with mu held
+// and returns without.
+func (s *stream) drain(limit int) {
+	if s.writing {
+		s.mu.Unlock()
+		return
+	}
+	s.writing = true
+	var err error
+	for len(s.out) > 0 && err == nil {
+		if s.unread > limit {
+			s.wake()
+			break
+		}
+		out := s.out
+		s.out, s.spare = s.spare[:0], nil
+		s.mu.Unlock()
+		_, err = s.Write(out)
+		s.mu.Lock()
+		if cap(out) <= keepMemory {
+			s.spare = out
+		}
+	}
+	s.writing = false
+	s.mu.Unlock()
+	if err != nil {
+		s.lose(err)
+	}
+}
+
+// write is the writer goroutine.
+func (s *stream) write() {
+	for {
+		select {
+		case <-s.kick:
+			s.mu.Lock()
+			s.drain(math.MaxInt)
+		case <-s.finished:
+			return
+		}
+	}
+}
+
+// read is the reader goroutine. When the stream is lost it fails all calls.
+func (s *stream) read() {
+	var calls []*Call // taken over from queue and not answered, oldest first
+	var received buffer
+	for {
+		err := received.fill(s)
+		if err == nil {
+			err = s.answer(&calls, &received)
+		}
+		if err != nil {
+			s.lose(err)
+			break
+		}
+	}
+	s.mu.Lock()
+	calls = append(calls, s.queue...)
+	s.queue = nil
+	s.mu.Unlock()
+	for _, call := range calls {
+		call.lost = s.lost
+		call.leave(answered)
+	}
+}
+
+// answer gives out what was received.
+func (s *stream) answer(calls *[]*Call, received *buffer) error {
+	s.mu.Lock()
+	s.reading = true
+	*calls = s.takeOver(*calls)
+	s.mu.Unlock()
+	next, read := 0, 0
+	for len(received.received()) > 0 {
+		if next == len(*calls) {
+			s.mu.Lock()
+			*calls = s.takeOver(*calls)
+			s.mu.Unlock()
+		}
+		var call *Call
+		if next < len(*calls) {
+			call = (*calls)[next]
+		}
+		taken, done, err := s.pipe.protocol.Parse(call, received.received())
+		received.take(taken)
+		if err != nil {
+			return err
+		}
+		if done && call != nil {
+			next++
+			read += len(call.Request)
+			call.leave(answered)
+		} else if taken == 0 {
+			break
+		}
+	}
+	left := copy(*calls, (*calls)[next:])
+	clear((*calls)[left:])
+	*calls = (*calls)[:left]
+	if next > 0 {
+		s.mu.Lock()
+		s.unread -= read
+		s.mu.Unlock()
+		// Let those who have their answers come back with their next requests.
+		runtime.Gosched()
+	}
+	s.mu.Lock()
+	s.reading = false
+	s.flush()
+	return nil
+}
+
+// takeOver moves the queue behind the calls. It is called with mu held.
+func (s *stream) takeOver(calls []*Call) []*Call {
+	calls = append(calls, s.queue...)
+	clear(s.queue)
+	s.queue = s.queue[:0]
+	return calls
+}
+
+// lose ends the stream: the reader finds it closed and fails its calls.
+func (s *stream) lose(err error) {
+	if !errors.Is(err, drivers.ErrClosed) {
+		err = lostError(err)
+	}
+	s.mu.Lock()
+	first := s.lost == nil
+	if first {
+		s.lost = err
+	}
+	s.mu.Unlock()
+	if first {
+		s.pipe.forget(s)
+		close(s.finished)
+		_ = s.Close()
+	}
+}
