@@ -11,8 +11,8 @@ import (
 //go:embed *.toml
 var files embed.FS
 
-// FS returns the files, each named with its ".toml".
-func FS() fs.FS { return files }
+// Files returns the files, each named with its ".toml".
+func Files() fs.FS { return files }
 
 // Default returns the name of the file whose value template is used when none is given.
 func Default() string { return "crud" }

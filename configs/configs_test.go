@@ -22,7 +22,7 @@ func TestEveryShippedConfigParses(t *testing.T) {
 		if _, err := spec.Parse(name+".toml", data); err != nil {
 			t.Error(err)
 		}
-		if _, err := fs.Stat(FS(), name+".toml"); err != nil {
+		if _, err := fs.Stat(Files(), name+".toml"); err != nil {
 			t.Error(err)
 		}
 	}

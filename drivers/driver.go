@@ -107,6 +107,8 @@ type Config struct {
 	Profile Profile
 	// Tier is the durability asked for.
 	Tier Tier
+	// Resources is what the host offers, for settings that an optimised embedded engine computes from it; zero fields are not known.
+	Resources Resources
 	// Corpus gives the schema and the keys.
 	Corpus *corpus.Corpus
 	// Options are the engine's own settings of the spec's [engine] table, e.g. connections = "thread". Checked by Engine.CheckOptions,

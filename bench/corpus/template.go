@@ -34,8 +34,8 @@ type Template struct {
 // Columns returns the columns in the order of Row.Columns: those of the value table sorted by name, and the seal last. Not to be modified.
 func (t *Template) Columns() []Field { return t.columns }
 
-// Canonical returns the normal form of the value table, as JSON with sorted members: two templates have the same one exactly when they
-// make the same rows. ParseTemplate of the decoded text gives the template again.
+// Canonical returns the normal form of the value table, as JSON with sorted members: templates with the same one make the same rows, however
+// they were spelled. ParseTemplate of the decoded text gives the template again.
 func (t *Template) Canonical() string { return t.canonical }
 
 const (
@@ -90,12 +90,12 @@ func (e *FieldError) Error() string {
 func ParseTemplate(value map[string]any) (*Template, error) {
 	b := &templateBuilder{t: &Template{}}
 	if len(value) == 0 {
-		return nil, &FieldError{Msg: "needs at least one column, e.g. name = \"string:20\""}
+		b.problem("", "", "needs at least one column, e.g. name = \"string:20\"")
 	}
 	b.checkColumns(value)
 	columns := b.object("", pathRoot, value, 1)
 	if len(b.problems) > 0 {
-		return nil, errors.Join(b.problems...)
+		return nil, b.err()
 	}
 	var canonical strings.Builder
 	(&Field{Kind: Object, Elems: columns}).writeCanonical(&canonical)
@@ -107,11 +107,21 @@ func ParseTemplate(value map[string]any) (*Template, error) {
 // templateBuilder walks a value table and collects problems.
 type templateBuilder struct {
 	t        *Template
-	problems []error
+	problems []*FieldError
 }
 
 func (b *templateBuilder) problem(path, expr, format string, args ...any) {
 	b.problems = append(b.problems, &FieldError{Path: path, Expr: expr, Msg: fmt.Sprintf(format, args...)})
+}
+
+// err joins the problems, sorted by path.
+func (b *templateBuilder) err() error {
+	slices.SortStableFunc(b.problems, func(x, y *FieldError) int { return strings.Compare(x.Path, y.Path) })
+	var errs []error
+	for _, p := range b.problems {
+		errs = append(errs, p)
+	}
+	return errors.Join(errs...)
 }
 
 // checkColumns refuses names of columns that not every engine can have. Members below the first level live in documents and are free.

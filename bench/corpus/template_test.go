@@ -243,7 +243,9 @@ func TestParseTemplateReportsAllProblemsWithTheirPlace(t *testing.T) {
 	for _, e := range joined.Unwrap() {
 		got = append(got, e.(*FieldError).Path)
 	}
-	slices.Sort(got)
+	if !slices.IsSorted(got) {
+		t.Errorf("paths are not sorted: %q", got)
+	}
 	want := []string{
 		"ID", `"a b"`, "deep" + strings.Repeat("[0]", 32), `geo.""`, "geo.code", `geo."nul\x00"`, "name", strings.Repeat("n", 64),
 		"seal", "tags[1]", "tags[2].x", "two", "two",

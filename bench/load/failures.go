@@ -34,7 +34,16 @@ type failures struct {
 
 // add counts one failure and returns how many there are that the error budget is about.
 func (f *failures) add(class string, err error) (judged int64) {
+	f.note(class, err)
+	if class == ClassCancelled {
+		return f.judged.Load()
+	}
+	return f.judged.Add(1)
+}
+
+func (f *failures) note(class string, err error) {
 	f.mu.Lock()
+	defer f.mu.Unlock() // err is a driver's, and its Error may panic
 	count := f.classes[class]
 	if count == nil && len(f.classes) >= maxClasses && !slices.Contains(ownClasses, class) {
 		class = ClassOther
@@ -55,11 +64,6 @@ func (f *failures) add(class string, err error) (judged int64) {
 			count.Texts = append(count.Texts, text)
 		}
 	}
-	f.mu.Unlock()
-	if class == ClassCancelled {
-		return f.judged.Load()
-	}
-	return f.judged.Add(1)
 }
 
 // addWrong counts one wrong answer.
@@ -73,7 +77,7 @@ func (f *failures) addWrong(mismatch *Mismatch) (judged int64) {
 	return f.add(ClassWrong, mismatch)
 }
 
-// last returns the text of an error seen lately; empty without any.
+// last returns the last text looked at; empty without any.
 func (f *failures) last() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,8 +131,9 @@ func (b budget) spent(failed, begun int64) bool {
 	if b.planned > 0 && b.exceeded(failed, b.planned) {
 		return true // even if all others succeed
 	}
-	// One failure per worker can be no more than a bad start.
-	return failed > max(10, b.workers) && b.exceeded(failed, begun)
+	// One failure per worker can be no more than a bad start, and a share near the allowed one can still come down to it: only the end
+	// will tell. Twice the share will not come down.
+	return failed > max(10, b.workers) && b.exceeded(failed, 2*begun)
 }
 
 // exceeded tells whether, of all operations of an ended leg, too many failed.

@@ -123,6 +123,9 @@ func TestErrorBudget(t *testing.T) {
 		"bad start":                         {budget{0.01, 100_000, 128}, 128, 128, false},
 		"bad start that goes on":            {budget{0.01, 100_000, 128}, 129, 1000, true},
 		"bad start in a window":             {budget{0.01, 0, 4}, 10, 10, false},
+		"near the rate":                     {budget{0.01, 100_000, 4}, 900, 50_000, false},
+		"near the rate in a window":         {budget{0.01, 0, 4}, 900, 50_000, false},
+		"twice the rate in a window":        {budget{0.01, 0, 4}, 1001, 50_000, true},
 		"every operation in a window":       {budget{0.01, 0, 4}, 11, 11, true},
 		"at the rate":                       {budget{0.01, 100_000, 4}, 500, 50_000, false},
 		"planned share to the last":         {budget{0.29, 100, 4}, 29, 100, false}, // 0.29 × 100 = 28.999999999999996

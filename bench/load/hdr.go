@@ -2,7 +2,6 @@ package load
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -53,11 +52,7 @@ func DecodeHDR(encoded string) (*Histogram, error) {
 		if bar.Count == 0 {
 			continue
 		}
-		at := bar.To
-		if at < 0 { // the library's upper edge of the very last bucket
-			at = math.MaxInt64
-		}
-		h.recordN(at, bar.Count)
+		h.recordN(bar.To, bar.Count)
 	}
 	return h, nil
 }

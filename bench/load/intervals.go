@@ -49,6 +49,7 @@ type intervals struct {
 
 	mu              sync.Mutex // before any shard's
 	closed          []Interval // without gaps, from second 0
+	warmup          Interval   // the last closed of the warm-up: it is watched while it runs, not kept
 	total, response Histogram
 	scratch         Histogram
 }
@@ -165,11 +166,12 @@ func (v *intervals) close(limit second) {
 			parts[0].of.mu.Unlock()
 			parts = parts[1:]
 		}
+		interval.Service = latencyOf(&v.scratch)
 		if now < 0 {
-			continue // the warm-up is watched while it runs, not kept
+			v.warmup = interval
+			continue
 		}
 		v.total.Merge(&v.scratch)
-		interval.Service = latencyOf(&v.scratch)
 		v.fill(now)
 		v.closed = append(v.closed, interval)
 	}
@@ -199,6 +201,9 @@ func (v *intervals) latency(of second) *IntervalLatency {
 	defer v.mu.Unlock()
 	if of >= 0 && of < second(len(v.closed)) {
 		return v.closed[of].Service
+	}
+	if of == v.warmup.Second && of < 0 {
+		return v.warmup.Service
 	}
 	v.scratch.Reset()
 	for i := range v.shards {

@@ -62,14 +62,14 @@ type Leg struct {
 	Keys           int64
 	// MinSamples is the least number of operations of a windowed leg, failed ones included, even if the window has passed.
 	MinSamples int64
-	// OperationTimeout ends a single operation that takes longer, by cancelling its context; 0 means none. It is watched, not timed per
-	// operation: an operation is ended up to a sixteenth of the timeout late (at most 0.25 s) and never early. An operation
-	// ended so has failed with class "timeout", even if an answer came in the end.
+	// OperationTimeout ends a single operation that takes longer, by cancelling its context; 0 means none. There is one watch for all
+	// and no timer per operation, so the end comes up to a sixteenth of the timeout late, at least 2 ms and at most 0.25 s; it never comes
+	// early. An operation ended so has failed with class "timeout", even if an answer came in the end, and its worker goes on.
 	OperationTimeout time.Duration
-	// MaxErrorRate is the share of failed operations, 0 to 1, past which the leg stops; at 0 the first error stops it. Above 0 a leg
-	// stops when more operations have failed than the share of all planned allows (counted legs), or than the share of those
-	// begun so far allows; the latter only once more than 10, and more than one per worker, have failed, so that a bad start
-	// is not taken for the whole. Wrong answers are failed operations. Operations cut off by cancelling the leg are not judged.
+	// MaxErrorRate is the share of failed operations, 0 to 1, that a leg may have: Result.OverBudget judges it at the end. At 0 the
+	// first error stops the leg. Above 0 it stops as soon as the share cannot be met any more (a counted leg, more failed than it allows
+	// of all planned), or plainly will not be: twice the share of those begun so far, and more than 10 and one per worker, have
+	// failed. Wrong answers are failed operations. Operations cut off because the leg was being given up are not judged.
 	MaxErrorRate float64
 	// Verify says which answers are checked; empty is VerifySample.
 	Verify Verify
@@ -125,7 +125,7 @@ type Progress struct {
 	P99      time.Duration `json:"p99"`     // service time over the last full second, in the final report over the leg; 0 when nothing succeeded in it
 	Warming  bool          `json:"warming,omitempty"`
 	Window   time.Duration `json:"window,omitempty"`   // planned window of a windowed leg
-	LastText string        `json:"lastText,omitempty"` // text of an error seen lately
+	LastText string        `json:"lastText,omitempty"` // last error text that was looked at
 	Final    bool          `json:"final,omitempty"`    // the last report of the leg; there is exactly one
 }
 

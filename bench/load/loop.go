@@ -69,24 +69,24 @@ func (l *loop) start() {
 	l.base = l.run.base
 	l.released = l.now()
 	l.warming = l.run.leg.Warmup > 0
-	l.first = never
+	l.first, l.deadline = never, never
 	if !l.warming {
 		l.measure(0)
 	} else {
 		l.rec.second = warmupSecond(0)
 	}
 	l.loop()
-	l.rec.flush()
 	l.finished = true
 }
 
-// end tells the others that this loop is over, after a panic too.
+// end gives away what is left of the record and tells the others that this loop is over, after a panic too.
 func (l *loop) end() {
 	if cause := recover(); cause != nil {
 		l.run.fault(fmt.Errorf("%v: panic: %v\n%s", l, cause, shortStack(debug.Stack())))
 	} else if !l.finished {
 		l.run.fault(fmt.Errorf("%v: its goroutine was ended from within (runtime.Goexit)", l))
 	}
+	l.rec.flush()
 	(*l.cancel.Load())()
 	l.pulse.set(never, idle)
 	l.ended.Store(true)
@@ -226,31 +226,32 @@ func (l *loop) resume() (start int64, more bool) {
 	if l.warming && intended >= int64(leg.Warmup) {
 		l.measure(start)
 	}
-	var until int64
-	if l.warming {
-		at := warmupSecond(start)
-		l.rec.at(at)
-		until = min((start/nanosPerSecond+1)*nanosPerSecond, int64(leg.Warmup))
-	} else {
-		overtime := start >= l.deadline
-		if overtime && l.run.enough() {
-			return 0, false
-		}
-		at := (start - l.origin) / nanosPerSecond
-		l.rec.at(at)
-		until = l.origin + (at+1)*nanosPerSecond
-		if overtime {
-			until = start
-		} else {
-			until = min(until, l.deadline)
-		}
+	overtime := start >= l.deadline
+	if overtime && l.run.enough() {
+		return 0, false
 	}
-	if leg.Pacing != nil {
-		until = start
+	at, ends := l.secondOf(start)
+	l.rec.at(at)
+	l.attention = min(start+stretch, ends)
+	switch {
+	case overtime || leg.Pacing != nil:
+		l.attention = start // each operation is attended to
+	case l.warming:
+		l.attention = min(l.attention, int64(leg.Warmup))
+	default:
+		l.attention = min(l.attention, l.deadline)
 	}
-	l.attention = min(start+stretch, until)
 	l.said = start
 	return start, l.pulse.set(start, busy) != givenUp
+}
+
+// secondOf returns the interval of a moment at or after this loop's last, and the moment at which it ends.
+func (l *loop) secondOf(now int64) (at second, ends int64) {
+	if l.warming {
+		return warmupSecond(now), (now/nanosPerSecond + 1) * nanosPerSecond
+	}
+	at = (now - l.origin) / nanosPerSecond
+	return at, l.origin + (at+1)*nanosPerSecond
 }
 
 // measure ends the warm-up, or begins a leg without one. The first worker to come here says when measuring began.
@@ -262,9 +263,8 @@ func (l *loop) measure(start int64) {
 		l.origin = start
 	}
 	l.first = start
-	l.deadline = never
 	if l.run.leg.windowed() {
-		l.deadline = l.origin + int64(l.run.leg.Window)
+		l.deadline = l.origin + min(int64(l.run.leg.Window), never)
 	}
 	l.rec.second = 0
 	l.unchecked = min(l.unchecked, l.run.passFirst) // the first recorded answer is checked
@@ -277,10 +277,9 @@ func (l *loop) attend(slot int, start, end int64, err error) (next int64, more b
 	if state == givenUp {
 		return 0, false // the result is made without this operation, and the Worker is no longer ours to use
 	}
-	if l.warming {
-		l.rec.at(warmupSecond(end))
-	} else {
-		l.rec.at((end - l.origin) / nanosPerSecond)
+	at, _ := l.secondOf(end)
+	l.rec.at(at)
+	if !l.warming {
 		l.last = end
 	}
 	if state == expired {

@@ -31,7 +31,7 @@ func TestResponseTimeIsFromTheIntendedStart(t *testing.T) {
 		return sleep(ctx, time.Millisecond)
 	}
 	result := s.mustPaced(t, Leg{Samples: 100}, 100*time.Millisecond)
-	if p98, _ := result.Service.Quantile(0.98); p98 != 1e6 {
+	if p98, _ := result.Service.Quantile(0.98); p98 < 1e6 || p98 > 1.004e6 {
 		t.Errorf("service p98 %v, want 1ms", time.Duration(p98))
 	}
 	// The stalled one and the 20 that were due meanwhile: 2 s, then 99 ms less for each.

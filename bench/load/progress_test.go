@@ -80,7 +80,7 @@ func TestPanicInProgressIsAFault(t *testing.T) {
 func TestLiveReporterBesideBusyWorkers(t *testing.T) {
 	var mu sync.Mutex
 	reports := 0
-	s := &script{slots: 32, do: func(_ context.Context, op op) error {
+	s := &script{slots: 32, overdue: true, do: func(_ context.Context, op op) error {
 		if op.index%997 == 0 {
 			return fmt.Errorf("row %d: %w", op.index, errRefused)
 		}

@@ -22,7 +22,8 @@ func (r *legRun) result(before collected) *Result {
 	}
 	result.Intervals = r.intervals.closed
 	r.failures.report(result)
-	result.OverBudget = r.budget.exceeded(r.failures.judged.Load(), t.ok+t.warmup+result.Failed)
+	judged := r.failures.judged.Load()
+	result.OverBudget = r.budget.exceeded(judged, t.ok+t.warmup+judged)
 	r.timing(result)
 
 	r.stopLock.Lock()
@@ -33,10 +34,16 @@ func (r *legRun) result(before collected) *Result {
 	return result
 }
 
-// complete tells whether a counted leg did all its operations, the last of them while it was being stopped.
+// complete tells whether a leg did all its operations, the last of them while it was being stopped.
 func (r *legRun) complete(t totals) bool {
-	ofDatabase := r.why == StoppedCancelled || r.why == StoppedErrors
-	return ofDatabase && !r.leg.windowed() && t.ok+t.failed == r.leg.Samples && r.failures.judged.Load() == t.failed
+	if r.why != StoppedCancelled && r.why != StoppedErrors || r.failures.judged.Load() != t.failed+t.warmupFailed {
+		return false
+	}
+	if r.leg.windowed() {
+		origin := r.origin.Load()
+		return origin != unset && r.stoppedAt-origin >= int64(r.leg.Window) && t.ok+t.failed >= r.leg.MinSamples
+	}
+	return t.ok+t.failed == r.leg.Samples
 }
 
 // timing fills in when the leg began and how long it took.

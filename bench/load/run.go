@@ -42,11 +42,12 @@ type legRun struct {
 	running  atomic.Int64
 	allEnded chan struct{}
 
-	stopped  atomic.Bool
-	stopping chan struct{}
-	stopLock sync.Mutex
-	why      string
-	faults   []error
+	stopped   atomic.Bool
+	stopping  chan struct{}
+	stopLock  sync.Mutex
+	why       string
+	stoppedAt int64
+	faults    []error
 }
 
 // Run makes clients × threads workers with newWorker (several at a time), releases them together, runs the leg and returns what it
@@ -59,8 +60,9 @@ type legRun struct {
 // result beside it holds what was measured until then and must not pass for the whole.
 //
 // When ctx is cancelled no worker starts another operation. Those running may end within 2 s; then their contexts are cancelled, and
-// they fail with class "cancelled". The same happens when the leg ends early for another reason. An operation that does not return
-// within 10 s of its context's end is given up: Run returns without its worker. Workers are not closed.
+// they fail with class "cancelled". The same happens when the leg ends early for another reason. When an operation does not return
+// within 10 s of its context's end, because of the operation timeout or because the leg is being given up, the leg is stopped, its
+// other workers end, and Run returns without the stuck ones. Workers are not closed.
 func Run(ctx context.Context, leg Leg, newWorker func(client, thread int) (Worker, error)) (*Result, error) {
 	if err := leg.validate(); err != nil {
 		return nil, fmt.Errorf("load leg: %w", err)
@@ -229,7 +231,7 @@ func (r *legRun) stop(why string, err error) {
 	if r.why != "" {
 		return
 	}
-	r.why = why
+	r.why, r.stoppedAt = why, r.now()
 	r.stopped.Store(true)
 	r.cancelPacing()
 	close(r.stopping)

@@ -357,3 +357,21 @@ func TestMeasureClock(t *testing.T) {
 		t.Errorf("a reading of the clock costs %v", cost)
 	}
 }
+
+// An error whose text cannot be made takes its own worker down, and no other worker waits for it for ever.
+func TestPanicInAnErrorsText(t *testing.T) {
+	s := &script{do: func(_ context.Context, op op) error {
+		if op.index > 50 {
+			return textless{}
+		}
+		return nil
+	}}
+	result, err := s.run(t, Leg{Clients: 4, Samples: 1000, MaxErrorRate: 1})
+	if err == nil || !strings.Contains(err.Error(), "panic: no text") || result.OK != 51 {
+		t.Errorf("error %v, %d succeeded", err, result.OK)
+	}
+}
+
+type textless struct{}
+
+func (textless) Error() string { panic("no text") }

@@ -63,14 +63,14 @@ func TestMinimumOfSamplesOutlastsTheWindow(t *testing.T) {
 		failed, wall int64
 	}{
 		"slow": {
-			Leg{Clients: 2, Warmup: time.Second, Window: 5 * time.Second, Keys: 10, MinSamples: 10}, taking(3 * time.Second), 10, 11, 0, 15,
+			Leg{Clients: 2, Warmup: time.Second, Window: 5 * time.Second, Keys: 10, MinSamples: 10}, taking(3 * time.Second), 10, 11, 0, 18,
 		},
 		"reached in the window": {
-			Leg{Clients: 2, Window: 5 * time.Second, Keys: 10, MinSamples: 10}, taking(time.Second), 10, 10, 0, 5,
+			Leg{Clients: 2, Window: 5 * time.Second, Keys: 10, MinSamples: 8}, taking(time.Second), 10, 10, 0, 5,
 		},
 		"all failing": {
 			Leg{Clients: 2, Window: 5 * time.Second, Keys: 10, MinSamples: 10, MaxErrorRate: 1},
-			func(ctx context.Context, _ op) error { _ = sleep(ctx, 3*time.Second); return errRefused }, 10, 11, 10, 15,
+			func(ctx context.Context, _ op) error { _ = sleep(ctx, 3*time.Second); return errRefused }, 10, 11, 10, 18,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -140,7 +140,8 @@ func TestBuildTakesEverySettingOfTheFile(t *testing.T) {
 }
 
 func TestFlagsGoBeforeTheFile(t *testing.T) {
-	request, err := buildWith(t, everything, "-s", "5", "--sync=false", "--verify", "none", "--engine", "journal=delete", "--engine", "cache = 8", "-s", "6")
+	request, err := buildWith(t, everything, "-s", "5", "--sync=false", "--verify", "none", "--engine", "journal=delete",
+		"--engine", "cache = 8", "-s", "6") // of two, the last counts
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,11 +281,9 @@ a = "nt"
 		{"what the engine itself refuses", "", []string{"-d", "postgres", "-s", "1", "--persisted"}, []string{
 			"--database: postgres always writes to disk: --persisted says nothing",
 		}},
-		{"a workload that is to come, once for each kind", "[[batches]]\nname=\"b\"\noperation=\"READ\"\nbatch_size=1\n\n[[scans]]\nid=\"a\"\nname=\"a\"\n[[scans]]\nid=\"b\"\nname=\"b\"\n", []string{
-			"-d", "map", "-s", "1",
-		}, []string{
-			"bench.toml:1: batches are not available yet (1 entry); --skip-batches leaves them out",
-			"bench.toml:6: scans are not available yet (2 entries); --skip-scans leaves them out",
+		{"a workload that is to come, once for each kind", workload, []string{"-d", "map", "-s", "1"}, []string{
+			"bench.toml:2: batches are not available yet (1 entry); --skip-batches leaves them out",
+			"bench.toml:7: scans are not available yet (2 entries); --skip-scans leaves them out",
 		}},
 		{"broken TOML hides what it may have given, but not what the flags did", "samples = = 1\n", []string{"-t", "0"}, []string{
 			"bench.toml:1: *",
@@ -294,9 +293,8 @@ a = "nt"
 			"bench.toml:1: samples: wants a whole number, is true or false",
 			"bench.toml:2: database: wants a string, is a whole number",
 		}},
-		{"a spec that is too large to travel", "[value]\na = \"string_enum:" + strings.Repeat("abcdefgh,", 4000) + "z\"\n", []string{"-d", "map", "-s", "1"}, []string{
-			"bench.toml:1: value: the spec takes *",
-		}},
+		{"a spec that is too large to travel", "[value]\na = \"string_enum:" + strings.Repeat("abcdefgh,", 4000) + "z\"\n",
+			[]string{"-d", "map", "-s", "1"}, []string{"bench.toml:1: value: the spec takes *"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := buildWith(t, test.file, test.args...)
@@ -304,6 +302,39 @@ a = "nt"
 				t.Errorf("problems differ (-want +got):\n%s", cmp.Diff(test.want, got))
 			}
 		})
+	}
+}
+
+const workload = `
+[[batches]]
+name = "b"
+operation = "READ"
+batch_size = 1
+
+[[scans]]
+id = "a"
+name = "a"
+[[scans]]
+id = "b"
+name = "b"
+`
+
+func TestBuildLeavesOutWhatIsSkipped(t *testing.T) {
+	want := []string{"bench.toml: 2 scans left out as asked", "bench.toml: 1 batch left out as asked"}
+	for name, test := range map[string]struct {
+		file string
+		args []string
+	}{
+		"by flags":         {workload, []string{"--skip-scans", "--skip-batches"}},
+		"by the file":      {"skip_scans = true\nskip_batches = true\n" + workload, nil},
+		"by one of either": {"skip_scans = true\nskip_batches = false\n" + workload, []string{"--skip-batches"}},
+	} {
+		request, err := buildWith(t, test.file, append(test.args, "-d", "map", "-s", "1")...)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if diff := cmp.Diff(want, request.Notes); diff != "" {
+			t.Errorf("%s: notes differ (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/pflag"
 	"pgregory.net/rapid"
 )
 
@@ -67,4 +69,27 @@ func TestDurationSurvivesText(t *testing.T) {
 			t.Fatalf("%s came back from JSON as %s (%v)", text, back, err)
 		}
 	})
+}
+
+// What packages encode as text and what flags read goes through the same door.
+func TestDurationIsTextAndFlag(t *testing.T) {
+	set := pflag.NewFlagSet("x", pflag.ContinueOnError)
+	d := Duration(time.Minute)
+	set.Var(&d, "wait", "how long")
+	if usage := set.FlagUsages(); !strings.Contains(usage, "--wait duration") || !strings.Contains(usage, "default 1m") {
+		t.Errorf("usage is %s", usage)
+	}
+	if err := set.Parse([]string{"--wait", "5"}); err == nil || !strings.Contains(err.Error(), "5 needs a unit, e.g. 5s") {
+		t.Errorf("error %v", err)
+	}
+	if err := set.Parse([]string{"--wait", "5s"}); err != nil || d != Duration(5*time.Second) {
+		t.Errorf("%s (%v)", d, err)
+	}
+	var table struct{ Wait Duration }
+	if err := toml.Unmarshal([]byte(`wait = "90s"`), &table); err != nil || table.Wait != Duration(90*time.Second) {
+		t.Errorf("%s (%v)", table.Wait, err)
+	}
+	if err := json.Unmarshal([]byte("null"), &d); err != nil || d != Duration(5*time.Second) {
+		t.Errorf("null made it %s (%v)", d, err)
+	}
 }

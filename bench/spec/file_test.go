@@ -189,6 +189,21 @@ func TestParseRefusesHugeFiles(t *testing.T) {
 	}
 }
 
+// A file that is as deep as it is long is refused like any other, and soon.
+func TestParseRefusesEndlessNesting(t *testing.T) {
+	for name, text := range map[string]string{
+		"dotted keys":   "[value]\na" + strings.Repeat(".a", 30_000) + " = \"int\"\n",
+		"tables":        "[value" + strings.Repeat(".a", 30_000) + "]\nb = \"int\"\n",
+		"arrays":        "[value]\na = " + strings.Repeat("[", 30_000) + strings.Repeat("]", 30_000) + "\n",
+		"inline tables": "[value]\na = " + strings.Repeat("{a=", 5000) + "1" + strings.Repeat("}", 5000) + "\n",
+		"one long key":  strings.Repeat("a", 30_000) + " = 1\n",
+	} {
+		if got := parse(t, text); len(got) != 1 || !strings.HasPrefix(got[0], "bench.toml:1: ") && !strings.HasPrefix(got[0], "bench.toml:2: ") {
+			t.Errorf("%s: %d problems", name, len(got))
+		}
+	}
+}
+
 func TestLoadSaysWhatCouldNotBeRead(t *testing.T) {
 	if _, err := Load(filepath.Join(t.TempDir(), "none.toml")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: %v", err)

@@ -129,8 +129,20 @@ func (x *indexer) line(n *unstable.Node) int {
 	return 1 + sort.SearchInts(x.newlines, int(n.Raw.Offset))
 }
 
-// join appends a key to a path, quoted unless TOML takes it bare.
+// Bounds of paths and of the keys in them, in bytes: a file of nothing but nested keys would otherwise need the square of its size.
+const (
+	maxPath = 1000
+	maxKey  = 200
+)
+
+// join appends a key to a path, quoted unless TOML takes it bare. Long keys are cut, and past maxPath the path stays what it is.
 func join(path, key string) string {
+	if len(key) > maxKey {
+		key = key[:maxKey] + "…"
+	}
+	if len(path)+len(key) > maxPath {
+		return path
+	}
 	if !bareKey.MatchString(key) {
 		key = strconv.Quote(key)
 	}

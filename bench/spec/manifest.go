@@ -72,7 +72,8 @@ func ReadManifest(dir, database, name string) (*Manifest, error) {
 		if name != "" {
 			named = " --name " + name
 		}
-		return nil, fmt.Errorf("nothing was loaded: %s is not there; load first with --mode load -d %s%s and the same --data-dir: %w", path, database, named, fs.ErrNotExist)
+		return nil, fmt.Errorf("nothing was loaded: %s is not there; load first with --mode load -d %s%s and the same --data-dir: %w",
+			path, database, named, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read manifest: %w", err)
@@ -191,7 +192,8 @@ func (m *Manifest) Differences(s *Spec) []string {
 	}
 	if len(found) == 0 && rows.Digest() != m.CorpusDigest {
 		// Same words, other rows: the generator itself changed between the two builds.
-		found = append(found, fmt.Sprintf("rows: build %s loaded corpus %s, this build makes %s of the same spec", m.Version, m.CorpusDigest, rows.Digest()))
+		found = append(found, fmt.Sprintf("rows: build %s loaded corpus %s, this build makes %s of the same spec",
+			m.Version, m.CorpusDigest, rows.Digest()))
 	}
 	return found
 }

@@ -16,8 +16,15 @@ import (
 // loadedSpec is what a load was asked for.
 func loadedSpec(t *testing.T, args ...string) *Spec {
 	t.Helper()
-	request, err := buildWith(t, "seed = 5\n[engine]\ncache = 1\n[value]\ncity = \"string_enum:a,b\"\ntags = [ \"int\", \"bool\" ]\nplace.code = \"string:3\"\n",
-		append([]string{"-d", "sqlite", "-s", "100000", "--mode", "load"}, args...)...)
+	request, err := buildWith(t, `
+seed = 5
+[engine]
+cache = 1
+[value]
+city = "string_enum:a,b"
+tags = [ "int", "bool" ]
+place.code = "string:3"
+`, append([]string{"-d", "sqlite", "-s", "100000", "--mode", "load"}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +201,10 @@ func TestQueryNeedsWhatWasLoaded(t *testing.T) {
 		t.Errorf("seed %d, loaded with %d", request.Spec.Seed, loaded.Spec.Seed)
 	}
 	_, err = query("-s", "200", "--sync")
-	want := []string{"--mode: query needs what was loaded: samples: loaded 100, asked 200", "--mode: query needs what was loaded: sync: loaded false, asked true"}
+	want := []string{
+		"--mode: query needs what was loaded: samples: loaded 100, asked 200",
+		"--mode: query needs what was loaded: sync: loaded false, asked true",
+	}
 	if got := problemLines(t, err); !cmp.Equal(got, want) {
 		t.Errorf("problems are %q", got)
 	}

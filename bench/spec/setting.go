@@ -57,19 +57,20 @@ var settings = []setting{
 		set: func(d *draft, text string) (err error) { d.Seed, err = parseSeed(text); return err }},
 	{key: "name", short: "n", form: formText, help: "name of the run; load and query find each other by it",
 		set: text(func(d *draft) *string { return &d.Name })},
-	{key: "server", form: formText, help: "how to have the server: embedded, process, docker, endpoint (default the first that works)",
+	{key: "server", form: formText, help: "how to have the server: embedded, process or endpoint, docker later (default the first that works)",
 		set: func(d *draft, text string) (err error) { d.Server, err = oneOf(text, servers...); return err }},
 	{key: "endpoint", short: "e", form: formText, help: "address of a running server; its password is never stored",
 		set: func(d *draft, text string) (err error) {
 			d.Endpoint, d.credentials.User, d.credentials.Password, err = SplitEndpoint(text)
 			return err
 		}},
-	{key: "image", short: "i", form: formText, help: "container image", set: text(func(d *draft) *string { return &d.Image })},
+	{key: "image", short: "i", form: formText, help: "container image (not available yet)", set: text(func(d *draft) *string { return &d.Image })},
 	{key: "sync", form: formTruth, usual: "false", help: "flush every write to the device before it is acknowledged",
 		set: truth(func(d *draft) *bool { return &d.Sync })},
 	{key: "persisted", form: formTruth, usual: "false", help: "let an in-memory engine write to disk too",
 		set: truth(func(d *draft) *bool { return &d.Persisted })},
-	{key: "optimised", form: formTruth, usual: "false", help: "tune the server for this host", set: truth(func(d *draft) *bool { return &d.Optimised })},
+	{key: "optimised", form: formTruth, usual: "false", help: "tune the server for this host",
+		set: truth(func(d *draft) *bool { return &d.Optimised })},
 	{key: "mode", form: formText, usual: string(ModeAll), help: "what to run: all, load (keep the data) or query (on kept data)",
 		set: func(d *draft, text string) (err error) { d.Mode, err = ParseMode(text); return err }},
 	{key: "data_dir", form: formText, usual: DefaultDataDir, help: "where load keeps and query finds its data",
@@ -88,8 +89,10 @@ var settings = []setting{
 			}
 			return nil
 		}},
-	{key: "show_sample", form: formTruth, usual: "false", help: "print one row after the results", set: truth(func(d *draft) *bool { return &d.ShowSample })},
-	{key: "skip_scans", form: formTruth, usual: "false", help: "leave out the scans of the file", set: truth(func(d *draft) *bool { return &d.skipScans })},
+	{key: "show_sample", form: formTruth, usual: "false", help: "print one row after the results",
+		set: truth(func(d *draft) *bool { return &d.ShowSample })},
+	{key: "skip_scans", form: formTruth, usual: "false", help: "leave out the scans of the file",
+		set: truth(func(d *draft) *bool { return &d.skipScans })},
 	{key: "skip_batches", form: formTruth, usual: "false", help: "leave out the batches of the file",
 		set: truth(func(d *draft) *bool { return &d.skipBatches })},
 }

@@ -31,8 +31,6 @@ type Harness struct {
 	// NoNUL is why the engine's text cannot hold the character NUL; empty when it can. The suite then checks that a row with a NUL is
 	// refused or stored exactly, but never altered.
 	NoNUL string
-	// NoSignedZero is why the engine stores the float −0 as 0; empty when it keeps the sign.
-	NoSignedZero string
 	// Instant is why operations never wait, so that a context has nothing to interrupt; empty when they may. Only engines in the agent's
 	// own memory are instant.
 	Instant string
@@ -81,7 +79,7 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
-// Tweak changes the configuration that a test opens with.
+// tweak changes the configuration that a test opens with.
 type tweak func(*drivers.Config)
 
 // load sets the number of clients and threads.

@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,16 +62,10 @@ var edges = map[string]any{
 }
 
 func testValues(t *testing.T, h Harness) {
-	numbers := floats
-	if h.NoSignedZero == "" {
-		numbers = append(numbers[:len(numbers):len(numbers)], math.Copysign(0, -1))
-	} else {
-		t.Logf("−0 is left out: %s", h.NoSignedZero)
-	}
 	bytes := blobs()
 	s := h.open(t, makeCorpus(t, edges, corpus.KeyInteger, false))
 	c := s.caller(0)
-	most := max(len(texts), len(wholeNumbers), len(numbers), len(decimals), len(moments), len(bytes), len(uuids))
+	most := max(len(texts), len(wholeNumbers), len(floats), len(decimals), len(moments), len(bytes), len(uuids))
 	for i := range most {
 		c.fill(func(name string, row *corpus.Row, cell *corpus.Value) {
 			switch name {
@@ -85,7 +80,7 @@ func testValues(t *testing.T, h Harness) {
 			case "number":
 				row.SetInt(cell, wholeNumbers[i%len(wholeNumbers)])
 			case "real":
-				row.SetFloat(cell, numbers[i%len(numbers)])
+				row.SetFloat(cell, floats[i%len(floats)])
 			case "text":
 				row.SetString(cell, []byte(texts[i%len(texts)]))
 			case "unique":
@@ -96,6 +91,29 @@ func testValues(t *testing.T, h Harness) {
 			t.Errorf("row %d: %v", i, err)
 		}
 	}
+
+	// Engines disagree on whether they keep the sign of −0, which is why no corpus has one. It must come back as some zero.
+	c.fill(func(name string, row *corpus.Row, cell *corpus.Value) {
+		setEdge(row, c.field(name), cell, 0, new(int))
+		if name == "real" {
+			row.SetFloat(cell, math.Copysign(0, -1))
+		}
+	})
+	key := corpus.IntegerKey(1 << 20)
+	must(t, c.client.Create(t.Context(), key, &c.row))
+	must(t, c.client.Read(t.Context(), key, &c.record))
+	must(t, c.client.Decode(&c.record, &c.got))
+	for i, column := range c.corpus.Template().Columns() {
+		if column.Name == "real" && (c.got.Columns[i].Kind() != corpus.Float || c.got.Columns[i].Float() != 0) {
+			t.Errorf("−0 comes back as %v of kind %s", c.got.Columns[i].Float(), c.got.Columns[i].Kind())
+		}
+	}
+}
+
+// field returns the column of the name.
+func (c *caller) field(name string) *corpus.Field {
+	fields := c.corpus.Template().Columns()
+	return &fields[slices.IndexFunc(fields, func(f corpus.Field) bool { return f.Name == name })]
 }
 
 // fill makes the caller's row by setting every column with set; the seal is filled in.

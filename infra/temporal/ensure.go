@@ -102,7 +102,7 @@ func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace stri
 		return report, fmt.Errorf("add search attributes %s to namespace %s: %w", strings.Join(names, ", "), namespace, err)
 	}
 	report.Added = names
-	query := strings.Join(names, " IS NULL OR ") + " IS NULL"
+	query := "`" + strings.Join(names, "` IS NULL OR `") + "` IS NULL"
 	return report, await(ctx, func() error { return probe(ctx, c, namespace, query) }, "search attributes "+strings.Join(names, ", "))
 }
 
@@ -110,7 +110,7 @@ func EnsureSearchAttributes(ctx context.Context, c client.Client, namespace stri
 // unknown attribute is an invalid argument.
 func probeAttributes(ctx context.Context, c client.Client, namespace string, missing map[string]string, why error) error {
 	for _, name := range slices.Sorted(maps.Keys(Attributes())) {
-		err := probe(ctx, c, namespace, name+" IS NULL")
+		err := probe(ctx, c, namespace, "`"+name+"` IS NULL")
 		var unknown *serviceerror.InvalidArgument
 		switch {
 		case err == nil:
@@ -124,7 +124,8 @@ func probeAttributes(ctx context.Context, c client.Client, namespace string, mis
 }
 
 // probe asks the visibility store, which needs the namespace and every attribute
-// in the query to be known.
+// in the query to be known. Names in a query stand in backquotes: "Commit" is a
+// word of the query language.
 func probe(ctx context.Context, c client.Client, namespace, query string) error {
 	_, err := c.WorkflowService().CountWorkflowExecutions(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: namespace, Query: query})
 	return err

@@ -27,6 +27,9 @@ import (
 	"github.com/durabench/durabench/infra/temporald/server"
 )
 
+// startLimit bounds a start, which takes a second on a quiet machine.
+const startLimit = 2 * time.Minute
+
 // stopLimit bounds a clean stop. The file survives a process that ends without
 // one, so waiting longer has no purpose.
 const stopLimit = 15 * time.Second
@@ -72,7 +75,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 // before it stops, so that a second signal ends the process at once.
 func serve(ctx context.Context, restore func(), set settings, stdout io.Writer) error {
 	started := time.Now()
-	s, err := server.Start(ctx, set.options)
+	startCtx, cancel := context.WithTimeout(ctx, startLimit)
+	s, err := server.Start(startCtx, set.options)
+	cancel()
 	if err != nil {
 		if ctx.Err() != nil {
 			return errors.New("interrupted while starting")
@@ -126,7 +131,7 @@ func parse(args []string, stdout, stderr io.Writer) (settings, error) {
 	}
 	var set settings
 	o := &set.options
-	fs := newFlags("temporald --db PATH", stderr)
+	fs := newFlags("temporald --db PATH")
 	version := fs.Bool("version", false, "print the version of the Temporal server and exit")
 	fs.StringVar(&o.DB, "db", "", "SQLite `path`: a file, or a directory in which "+server.DBName()+" is kept")
 	fs.StringVar(&o.Host, "host", "127.0.0.1", "IP `address` to listen on")
@@ -138,15 +143,12 @@ func parse(args []string, stdout, stderr io.Writer) (settings, error) {
 	fs.DurationVar(&o.Retention, "retention", server.Retention, "how long finished workflows are kept, set when the namespace is created")
 	fs.StringVar(&set.state, "state", "", "`file` to describe the running server in (JSON)")
 	logLevel(fs, &set.level)
-	if err := fs.Parse(args); err != nil {
+	if err := parseFlags(fs, args, stderr); err != nil {
 		return set, err
 	}
 	if *version {
 		_, _ = fmt.Fprintln(stdout, "temporald", server.Version)
 		return set, errDone
-	}
-	if fs.NArg() > 0 {
-		return set, fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
 	if o.DB == "" {
 		return set, fmt.Errorf("--db is required: a file, or a directory in which %s is kept", server.DBName())
@@ -164,14 +166,26 @@ func databaseFile(path string) string {
 	return path
 }
 
-func newFlags(usage string, stderr io.Writer) *flag.FlagSet {
+// newFlags makes a flag set whose errors are one line, without the whole usage.
+func newFlags(usage string) *flag.FlagSet {
 	fs := flag.NewFlagSet(usage, flag.ContinueOnError)
-	fs.SetOutput(stderr)
-	fs.Usage = func() {
-		_, _ = fmt.Fprintf(stderr, "Usage: %s [flags]\n\nRuns Temporal server %s and its Web UI over a SQLite file.\n\n", usage, server.Version)
-		fs.PrintDefaults()
-	}
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
 	return fs
+}
+
+// parseFlags parses the arguments, which are flags only.
+func parseFlags(fs *flag.FlagSet, args []string, stderr io.Writer) error {
+	err := fs.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		_, _ = fmt.Fprintf(stderr, "Usage: %s [flags]\n\nRuns Temporal server %s and its Web UI over a SQLite file.\n\n", fs.Name(), server.Version)
+		fs.SetOutput(stderr)
+		fs.PrintDefaults()
+	case err == nil && fs.NArg() > 0:
+		err = fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	return err
 }
 
 func logLevel(fs *flag.FlagSet, level *slog.Level) {

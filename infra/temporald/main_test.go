@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -205,8 +206,8 @@ func TestSDKTestSuiteCanStartIt(t *testing.T) {
 		Stdout:        io.Discard,
 	})
 	require.NoError(t, err)
-	attributes, err := dev.Client().GetSearchAttributes(ctx) //nolint:staticcheck // the successor needs the operator service
+	attributes, err := dev.Client().OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: "tests"})
 	require.NoError(t, err)
-	require.Equal(t, enumspb.INDEXED_VALUE_TYPE_KEYWORD, attributes.GetKeys()["Colour"])
+	require.Equal(t, enumspb.INDEXED_VALUE_TYPE_KEYWORD, attributes.GetCustomAttributes()["Colour"])
 	require.NoError(t, dev.Stop())
 }

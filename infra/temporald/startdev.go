@@ -21,7 +21,7 @@ func parseStartDev(args []string, stderr io.Writer) (set settings, err error) {
 	o := &set.options
 	o.Attributes = maps.Clone(server.Attributes)
 	o.Dynamic = map[string]any{}
-	fs := newFlags("temporald server start-dev", stderr)
+	fs := newFlags("temporald server start-dev")
 	fs.StringVar(&o.Host, "ip", "127.0.0.1", "IP `address` to listen on")
 	fs.IntVar(&o.Port, "port", 7233, "`port` for clients and workers; 0 picks a free one")
 	fs.IntVar(&o.UIPort, "ui-port", 0, "`port` of the Web UI; 0 picks a free one")
@@ -44,7 +44,7 @@ func parseStartDev(args []string, stderr io.Writer) (set settings, err error) {
 		return err
 	})
 	logLevel(fs, &set.level)
-	if err := fs.Parse(args); err != nil {
+	if err := parseFlags(fs, args, stderr); err != nil {
 		return set, err
 	}
 	if o.DB == "" {

@@ -106,6 +106,7 @@ func testBinary(t *testing.T) string {
 }
 
 func TestSameStepTwiceRunsOnce(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	client := b.launch()
 	first := b.start(client, timed("scan/read", "wait:go"))
@@ -124,6 +125,7 @@ func TestSameStepTwiceRunsOnce(t *testing.T) {
 }
 
 func TestSameIDWithOtherContentIsRefused(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	client := b.launch()
 	b.start(client, timed("read", "done"))
@@ -133,6 +135,7 @@ func TestSameIDWithOtherContentIsRefused(t *testing.T) {
 }
 
 func TestOneStepRunsAtATime(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	client := b.launch()
 	b.start(client, timed("read", "wait:go"))
@@ -147,12 +150,14 @@ func TestOneStepRunsAtATime(t *testing.T) {
 }
 
 func TestUnknownStepIsNotFound(t *testing.T) {
+	t.Parallel()
 	client := newBed(t).launch()
 	_, err := client.Status(context.Background(), "read", 0)
 	require.ErrorIs(t, err, ErrUnknownStep)
 }
 
 func TestWaitReportsProgress(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	client := b.launch()
 	b.start(client, timed("read", "wait:go"))
@@ -165,6 +170,7 @@ func TestWaitReportsProgress(t *testing.T) {
 }
 
 func TestCancelledStepHasAnOutcome(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	client := b.launch()
 	b.start(client, timed("read", "wait:never"))
@@ -173,6 +179,7 @@ func TestCancelledStepHasAnOutcome(t *testing.T) {
 }
 
 func TestUntimedFailureIsAnOutcome(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	client := b.launch()
 	step := plan.Step{ID: "prepare", Title: "fail", Kind: plan.Prepare}
@@ -183,6 +190,7 @@ func TestUntimedFailureIsAnOutcome(t *testing.T) {
 }
 
 func TestPanicFailsTheStepAndNotTheAgent(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	client := b.launch()
 	b.start(client, timed("read", "panic"))
@@ -194,6 +202,7 @@ func TestPanicFailsTheStepAndNotTheAgent(t *testing.T) {
 }
 
 func TestAgentMeasuresOnWithoutAClient(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	client := b.launch()
 	b.start(client, timed("read", "wait:go"))
@@ -214,11 +223,13 @@ func TestAgentMeasuresOnWithoutAClient(t *testing.T) {
 }
 
 func TestKilledAgentLeavesFinishedSteps(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	client := b.launch()
 	b.start(client, timed("create", "done"))
 	before := b.wait(client, "create")
 	b.start(client, timed("read", "wait:go"))
+	require.Eventually(t, func() bool { return len(b.ran()) == 2 }, 5*time.Second, 5*time.Millisecond)
 	b.kill()
 	_, err := client.Status(b.ctx(), "read", 0)
 	require.ErrorIs(t, err, ErrNoAgent)
@@ -242,6 +253,7 @@ func TestKilledAgentLeavesFinishedSteps(t *testing.T) {
 }
 
 func TestStepThatTakesEveryAgentWithItFails(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	step := timed("read", "exit")
 	for range maxAttempts {
@@ -259,6 +271,7 @@ func TestStepThatTakesEveryAgentWithItFails(t *testing.T) {
 }
 
 func TestAgentEndsWhenNobodyAsks(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.setup.IdleSeconds = 1
 	client := b.launch()
@@ -277,6 +290,7 @@ func TestAgentEndsWhenNobodyAsks(t *testing.T) {
 }
 
 func TestQuitCancelsWhatRunsAndKeepsIt(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	client := b.launch()
 	self := b.identity()
@@ -306,6 +320,7 @@ func TestReapEndsAStoppedAgent(t *testing.T) {
 }
 
 func TestReapLeavesOtherProcessesAlone(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	start, err := processStart(os.Getppid())
 	require.NoError(t, err)
@@ -315,6 +330,7 @@ func TestReapLeavesOtherProcessesAlone(t *testing.T) {
 }
 
 func TestConcurrentLaunchesShareOneAgent(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	const workers = 6
 	pids := make([]int, workers)
@@ -337,6 +353,7 @@ func TestConcurrentLaunchesShareOneAgent(t *testing.T) {
 }
 
 func TestOnlyOneAgentServesADirectory(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.launch()
 	err := Serve(context.Background(), b.dir, newScripted)
@@ -344,6 +361,7 @@ func TestOnlyOneAgentServesADirectory(t *testing.T) {
 }
 
 func TestAgentOfAnotherRunIsNotAdopted(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.launch()
 	other := b.setup
@@ -353,6 +371,7 @@ func TestAgentOfAnotherRunIsNotAdopted(t *testing.T) {
 }
 
 func TestLaunchErrorCarriesTheLastWords(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.setup.Spec.Database = "refuse"
 	_, err := Launch(b.ctx(), testBinary(t), b.dir, b.setup, drivers.Credentials{Password: secret})
@@ -363,6 +382,7 @@ func TestLaunchErrorCarriesTheLastWords(t *testing.T) {
 }
 
 func TestLongPathsGetAShortSocket(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.dir = filepath.Join(b.dir, strings.Repeat("long-", 20))
 	client := b.launch()
@@ -382,6 +402,7 @@ func TestLongPathsGetAShortSocket(t *testing.T) {
 }
 
 func TestFilesArePrivate(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.launch()
 	requireMode(t, b.dir, 0o700)
@@ -423,6 +444,7 @@ func TestPasswordIsInTheCredentialsFileAlone(t *testing.T) {
 }
 
 func TestAgentIsDetached(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	client := b.launch()
 	group, err := syscall.Getpgid(client.Info().PID)

@@ -44,13 +44,19 @@ func reap(ctx context.Context, dir string) error {
 		if err := syscall.Kill(self.PID, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("end the agent, process %d: %w", self.PID, err)
 		}
+		if signal == syscall.SIGKILL {
+			ctx = context.WithoutCancel(ctx) // there is no harder way, so there is no hurry
+		}
 		gone(ctx, self, reapGrace)
 	}
 	if alive(self) {
 		return fmt.Errorf("end the agent: process %d lives on", self.PID)
 	}
-	// It could not clear up after itself. A new agent may have come meanwhile: it holds the lock, and what is there is its own.
-	lock, err := lockFileNow(filepath.Join(dir, lockFile))
+	// It could not clear up after itself. Its last threads may keep its lock for a moment; if it stays taken, a new agent has come
+	// meanwhile, and what is there is its own.
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	lock, err := lockFileWhenFree(bounded, filepath.Join(dir, lockFile))
 	if err != nil {
 		return nil
 	}

@@ -70,7 +70,8 @@ func addAttributes(ctx context.Context, c client.Client, namespace string, want 
 // awaitAttributes returns when the frontend accepts a query over the
 // attributes, plus the time the other services may need to see them too.
 func awaitAttributes(ctx context.Context, c client.Client, names []string) error {
-	query := strings.Join(names, " IS NULL OR ") + " IS NULL"
+	// Quoted, because some names ("Commit") are words of the query language.
+	query := "`" + strings.Join(names, "` IS NULL OR `") + "` IS NULL"
 	for {
 		_, err := c.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: query})
 		wait := 100 * time.Millisecond
@@ -79,7 +80,7 @@ func awaitAttributes(ctx context.Context, c client.Client, names []string) error
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for search attributes %s: %w", strings.Join(names, ", "), ctx.Err())
+			return fmt.Errorf("wait for search attributes %s: %w (last error: %v)", strings.Join(names, ", "), ctx.Err(), err)
 		case <-time.After(wait):
 		}
 		if err == nil {

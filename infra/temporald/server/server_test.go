@@ -93,7 +93,7 @@ func TestServerRunsAWorkflowWithOurSearchAttributes(t *testing.T) {
 	require.Equal(t, "hello you", got)
 
 	require.Eventually(t, func() bool {
-		n, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: "Rows = 7 AND Engine = 'x' AND Commit = 'x'"})
+		n, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: "Rows = 7 AND Engine = 'x' AND `Commit` = 'x'"})
 		return err == nil && n.GetCount() == 1
 	}, 10*time.Second, 50*time.Millisecond)
 

@@ -1,0 +1,174 @@
+// Package postgres benchmarks PostgreSQL over its own protocol.
+//
+// Rows are in the table durabench.record: a key column and a column for each value, of the type that fits it; arrays and objects are jsonb,
+// vectors real[]. The four operations are statements prepared once per connection, with values bound and received in binary. Signing in is pgx's
+// work (pgconn); the operations themselves are written and read by this package, so that an operation allocates nothing.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/wire"
+)
+
+// The option that says how operations in flight are carried.
+const (
+	optionConnections = "connections"
+	perThread         = "thread"
+	perClient         = "client"
+)
+
+var engine = drivers.Engine{
+	Name:            "postgres",
+	Title:           "PostgreSQL",
+	Family:          drivers.FamilyRelational,
+	Modes:           []drivers.ServerMode{drivers.Process, drivers.Endpoint},
+	Tiers:           []drivers.Tier{drivers.TierOS, drivers.TierProcess},
+	Tier:            tierOf,
+	Ability:         (*client)(nil),
+	DatabaseAbility: (*database)(nil),
+	Options: []drivers.Option{{
+		Name:   optionConnections,
+		Values: []string{perThread, perClient},
+		Help: "thread: a connection for each operation in flight. client: one connection per client, on which the requests of its threads are pipelined; " +
+			"the server works on the requests of a connection one after another",
+	}},
+	Connections: connections,
+	Server:      server,
+}
+
+func init() {
+	engine.Open = open
+	drivers.Register(engine)
+}
+
+// tierOf maps a profile to a tier. PostgreSQL is durable as its vendor ships it, so that is the default too; --persisted without
+// --sync asks for what other engines give by it.
+func tierOf(profile drivers.Profile) (drivers.Tier, error) {
+	if profile.Persisted && !profile.Sync {
+		return drivers.TierProcess, nil
+	}
+	return drivers.TierOS, nil
+}
+
+func connections(config drivers.Config) int {
+	if option(config) == perClient {
+		return config.Clients
+	}
+	return config.Clients * config.Threads
+}
+
+func option(config drivers.Config) string {
+	// Not through engine: it refers to this function.
+	if value, set := config.Options[optionConnections]; set {
+		return value
+	}
+	return perThread
+}
+
+// database is an open server.
+type database struct {
+	config     *pgconn.Config
+	tier       drivers.Tier // that sessions are set up for
+	corpus     *corpus.Corpus
+	schema     *schema
+	statements [4]statement
+	loadSQL    loadSQL
+	load       drivers.Config
+	logger     *slog.Logger
+	sockets    atomic.Int64 // measured connections
+	closed     atomic.Bool
+}
+
+// open makes sure that the server is there and can hold what the corpus makes.
+func open(ctx context.Context, config drivers.Config) (drivers.Database, error) {
+	if config.Corpus == nil {
+		return nil, errors.New("postgres needs a corpus")
+	}
+	if problems := engine.CheckOptions(config.Options); len(problems) > 0 {
+		return nil, errors.New(problems[0])
+	}
+	s, err := newSchema(config.Corpus)
+	if err != nil {
+		return nil, err
+	}
+	server, err := parseEndpoint(config.Endpoint, config.Credentials)
+	if err != nil {
+		return nil, err
+	}
+	if config.Tier == "" {
+		if config.Tier, err = tierOf(config.Profile); err != nil {
+			return nil, err
+		}
+	}
+	d := &database{
+		config: server, tier: config.Tier, corpus: config.Corpus, schema: s, statements: s.statements(), loadSQL: s.loadSQL(), load: config, logger: config.Logger,
+	}
+	return d, d.control(ctx, "open", func(conn *pgconn.PgConn) error {
+		rows, err := query(ctx, conn, "SHOW server_encoding")
+		if err != nil {
+			return err
+		}
+		if encoding := rows[0][0]; encoding != "UTF8" && encoding != "SQL_ASCII" {
+			return fmt.Errorf("database %q is encoded in %s, which cannot hold every text: name one that was created with ENCODING 'UTF8'", server.Database, encoding)
+		}
+		return nil
+	})
+}
+
+// Version returns the server's version.
+func (d *database) Version(ctx context.Context) (version string, err error) {
+	err = d.control(ctx, "read the version", func(conn *pgconn.PgConn) error {
+		rows, err := query(ctx, conn, "SHOW server_version")
+		if err == nil {
+			version = rows[0][0]
+		}
+		return err
+	})
+	return version, err
+}
+
+// Client opens a client's connections.
+func (d *database) Client(ctx context.Context, i int) (drivers.Client, error) {
+	if d.closed.Load() {
+		return nil, drivers.ErrClosed
+	}
+	protocol := wire.Protocol{Dial: d.dial, Parse: parse, Abandon: abandon}
+	c := &client{database: d}
+	var err error
+	// One operation at a time is the same either way, and takes one goroutine less without a pipe.
+	if option(d.load) == perClient && d.load.Threads > 1 {
+		c.link, err = wire.NewPipe(ctx, protocol, d.load.Threads)
+	} else {
+		c.link, err = wire.NewDirect(ctx, protocol, d.load.Threads)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("client %d: %w", i, err)
+	}
+	return c, nil
+}
+
+// Sockets returns the number of measured connections that are open.
+func (d *database) Sockets() int { return int(d.sockets.Load()) }
+
+// Carries says how operations in flight are carried.
+func (d *database) Carries() string {
+	if option(d.load) == perClient {
+		return "one connection per client; its threads' requests are pipelined over it and worked on one after another"
+	}
+	return "one connection per thread"
+}
+
+// Close ends the use of the database. No connection is open beside those of clients.
+func (d *database) Close() error {
+	d.closed.Store(true)
+	return nil
+}

@@ -1,0 +1,32 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// The search attributes that a Benchmark sets. infra/temporal registers them under the same names.
+var (
+	EngineAttribute  = temporal.NewSearchAttributeKeyKeyword("Engine")
+	SpecAttribute    = temporal.NewSearchAttributeKeyKeyword("Spec") // the spec's name, or the start of its digest
+	HostAttribute    = temporal.NewSearchAttributeKeyKeyword("Host")
+	VerdictAttribute = temporal.NewSearchAttributeKeyKeyword("Verdict")
+)
+
+// setAttributes upserts search attributes where the server has them. An attribute is a convenience: no run fails for one.
+func (b *benchmark) setAttributes(ctx workflow.Context, updates ...temporal.SearchAttributeUpdate) {
+	if !b.in.Attributes {
+		return
+	}
+	if err := workflow.UpsertTypedSearchAttributes(ctx, updates...); err != nil {
+		workflow.GetLogger(ctx).Warn("search attributes not set", "error", err)
+	}
+}
+
+// specName is what a run's spec is called in searches.
+func (b *benchmark) specName() string {
+	if b.in.Spec.Name != "" {
+		return b.in.Spec.Name
+	}
+	return b.in.Spec.Digest()[:12]
+}
