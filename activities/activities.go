@@ -6,8 +6,13 @@
 package activities
 
 import (
+	"log/slog"
+
 	"github.com/durabench/durabench/bench/spec"
 )
+
+// discard is the logger of drivers that are opened only to be asked something.
+var discard = slog.New(slog.DiscardHandler)
 
 // Run identifies a run to its activities.
 type Run struct {

@@ -206,7 +206,7 @@ func askedEngine(in AssembleInput) result.Engine {
 	}
 	if known, ok := drivers.Lookup(spec.Database); ok {
 		engine.Title, engine.Family = known.Title, string(known.Family)
-		if tier, err := known.Tier(drivers.Profile{Sync: spec.Sync, Persisted: spec.Persisted, Optimised: spec.Optimised}); err == nil {
+		if tier, err := known.Tier(profileOf(spec)); err == nil {
 			engine.TierAsked = string(tier)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/durabench/durabench/activities/secrets"
 	"github.com/durabench/durabench/bench/result"
@@ -40,7 +41,7 @@ const dataDir = "data"
 func (h *Host) PrepareHost(ctx context.Context, run Run) (PreparedHost, error) {
 	beat := startBeat(ctx, Heartbeat{Waiting: "preparing the host"})
 	defer beat.stop()
-	if err := known(run.Spec); err != nil {
+	if err := errors.Join(plainID(run.ID), known(run.Spec)); err != nil {
 		return PreparedHost{}, permanent(TypeSpec, err)
 	}
 	dir := filepath.Join(h.Work, run.ID)
@@ -59,6 +60,16 @@ func (h *Host) PrepareHost(ctx context.Context, run Run) (PreparedHost, error) {
 		fingerprint.Name = h.Name
 	}
 	return PreparedHost{Dir: dir, Host: fingerprint, Harness: build.Harness()}, nil
+}
+
+// runID is what a run's id may look like, as it names files and directories.
+var runID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+func plainID(id string) error {
+	if !runID.MatchString(id) || len(id) > 128 {
+		return fmt.Errorf("run id %q cannot name a directory: it must be up to 128 letters, digits, dots, dashes and underscores", id)
+	}
+	return nil
 }
 
 // known makes sure that this build can run the spec: it may be another than the one that made the plan.
@@ -147,19 +158,15 @@ type CleanHostInput struct {
 func (h *Host) CleanHost(ctx context.Context, in CleanHostInput) error {
 	beat := startBeat(ctx, Heartbeat{Waiting: "cleaning up"})
 	defer beat.stop()
-	problems := []error{secrets.Delete(in.Run.ID)}
-	if dir := in.Run.Dir; dir != "" {
-		// Only what lies where this worker puts runs is ours to remove.
-		if filepath.Dir(dir) != filepath.Clean(h.Work) {
-			return permanent(TypeInfrastructure, fmt.Errorf("clean up after run %s: %s is not below %s", in.Run.ID, dir, h.Work))
-		}
-		remove := dir
-		if in.KeepLogs {
-			remove = filepath.Join(dir, dataDir)
-		}
-		problems = append(problems, os.RemoveAll(remove))
+	// Not the directory that the input names: only what lies where this worker puts runs is ours to remove.
+	if err := plainID(in.Run.ID); err != nil {
+		return permanent(TypeSpec, err)
 	}
-	if err := errors.Join(problems...); err != nil {
+	remove := filepath.Join(h.Work, in.Run.ID)
+	if in.KeepLogs {
+		remove = filepath.Join(remove, dataDir)
+	}
+	if err := errors.Join(secrets.Delete(in.Run.ID), os.RemoveAll(remove)); err != nil {
 		return passing(TypeInfrastructure, fmt.Errorf("clean up after run %s: %w", in.Run.ID, err))
 	}
 	return nil

@@ -108,12 +108,16 @@ var errStopping = errors.New("the worker is stopping")
 func (l *Leg) begin(ctx context.Context, in RunLegInput) (*agent.Client, agent.Status, error) {
 	credentials, err := credentialsOf(in.Run, in.Server)
 	if err != nil {
-		return nil, agent.Status{}, err
+		return nil, agent.Status{}, permanent(TypeCredentials, err)
 	}
-	client, err := agent.Launch(ctx, l.Executable, in.Run.Dir, agent.Setup{
-		RunID: in.Run.ID, Spec: in.Run.Spec, Server: string(in.Server.Mode), Endpoint: in.Server.Endpoint, Dir: in.Server.Dir,
+	setup := agent.Setup{
+		RunID: in.Run.ID, Spec: in.Run.Spec, Server: string(in.Server.Mode), Endpoint: in.Server.Endpoint,
 		ServerPID: in.Server.PID, IdleSeconds: int(l.Idle / time.Second),
-	}, credentials)
+	}
+	if in.Server.Mode == drivers.Embedded {
+		setup.Dir = in.Server.Dir
+	}
+	client, err := agent.Launch(ctx, l.Executable, in.Run.Dir, setup, credentials)
 	if err != nil {
 		return nil, agent.Status{}, err
 	}
@@ -131,7 +135,7 @@ func credentialsOf(run Run, server StartedServer) (drivers.Credentials, error) {
 	case drivers.Endpoint:
 		return secrets.Read(run.ID)
 	case drivers.Process:
-		return process.Credentials(run.Dir)
+		return process.Credentials(server.Dir)
 	default:
 		return drivers.Credentials{}, nil
 	}
@@ -150,11 +154,14 @@ func stopStep(ctx context.Context, client *agent.Client, id string) (agent.Outco
 // explain tells Temporal what to do about an error of the agent's.
 func (l *Leg) explain(ctx context.Context, in RunLegInput, err error) error {
 	err = fmt.Errorf("step %s: %w", in.Step.ID, err)
+	var typed *temporal.ApplicationError
 	switch {
 	case stopping(ctx) || errors.Is(context.Cause(ctx), errStopping):
 		return draining("step " + in.Step.ID + " goes on in the agent")
 	case cancelled(ctx):
 		return temporal.NewCanceledError(err.Error())
+	case errors.As(err, &typed):
+		return typed
 	case errors.Is(err, agent.ErrDifferentStep):
 		return permanent(TypeSpec, err)
 	default:

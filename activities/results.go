@@ -33,6 +33,38 @@ func (*Results) PutLeg(ctx context.Context, in PutLegInput) error {
 	if err != nil {
 		return unlessMissing(fmt.Errorf("store leg %s: %w", in.Step.ID, err))
 	}
+	return putOutcome(ctx, in, outcome)
+}
+
+// SalvagedLeg is what was found of a leg whose activity did not come to its end.
+type SalvagedLeg struct {
+	Found  bool       `json:"found"`
+	Result StepResult `json:"result"`
+}
+
+// SalvageLeg stores what the agent has kept of a leg that nobody waited for to the end, if it has kept anything. The agent must have
+// ended.
+func (*Results) SalvageLeg(ctx context.Context, in PutLegInput) (SalvagedLeg, error) {
+	beat := startBeat(ctx, Heartbeat{Step: in.Step.ID, Waiting: "storing the result"})
+	defer beat.stop()
+	if in.Run.Dir == "" {
+		return SalvagedLeg{}, nil
+	}
+	outcome, err := agent.ReadOutcome(in.Run.Dir, in.Step.ID)
+	if errors.Is(err, os.ErrNotExist) || err == nil && outcome.Leg == nil {
+		return SalvagedLeg{}, nil
+	}
+	if err != nil {
+		return SalvagedLeg{}, passing(TypeInfrastructure, fmt.Errorf("salvage leg %s: %w", in.Step.ID, err))
+	}
+	if err := putOutcome(ctx, in, outcome); err != nil {
+		return SalvagedLeg{}, err
+	}
+	return SalvagedLeg{Found: true, Result: summarise(outcome, in.Interruptions)}, nil
+}
+
+// putOutcome writes a leg to the store.
+func putOutcome(ctx context.Context, in PutLegInput, outcome agent.Outcome) error {
 	if outcome.Leg == nil {
 		return permanent(TypeInfrastructure, fmt.Errorf("store leg %s: the agent kept no leg for it", in.Step.ID))
 	}

@@ -17,7 +17,7 @@ type Server struct{}
 type StartedServer struct {
 	Mode     drivers.ServerMode `json:"mode"`
 	Endpoint string             `json:"endpoint,omitempty"` // address without credentials; empty for embedded engines
-	Dir      string             `json:"dir,omitempty"`      // of an embedded engine's files
+	Dir      string             `json:"dir,omitempty"`      // of an embedded engine's files, or of a server of ours
 	PID      int                `json:"pid,omitempty"`      // of a server of ours
 	Binary   string             `json:"binary,omitempty"`
 	// ImageDigest identifies the container's image.
@@ -114,18 +114,13 @@ func modeList(engine drivers.Engine) string {
 	return strings.Join(names, ", ")
 }
 
-// StopServerInput says which server to stop.
-type StopServerInput struct {
-	Run    Run           `json:"run"`
-	Server StartedServer `json:"server"`
-}
-
-// StopServer takes away what StartServer started. Someone else's server is left alone.
-func (s *Server) StopServer(ctx context.Context, in StopServerInput) error {
+// StopServer takes away the server that StartServer started for the run, also when that attempt did not live to tell of it. Someone else's
+// server is left alone: only what lies in the run's directory is known to it.
+func (s *Server) StopServer(ctx context.Context, run Run) error {
 	beat := startBeat(ctx, Heartbeat{Waiting: "stopping the server"})
 	defer beat.stop()
-	if in.Server.Mode != drivers.Process {
+	if run.Dir == "" {
 		return nil
 	}
-	return s.stopProcess(ctx, in)
+	return s.stopProcess(ctx, run)
 }

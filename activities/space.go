@@ -47,6 +47,6 @@ func onDisk(s spec.Spec) bool {
 	if !ok || s.Server == string(drivers.Endpoint) || s.Endpoint != "" {
 		return false
 	}
-	tier, err := engine.Tier(drivers.Profile{Sync: s.Sync, Persisted: s.Persisted, Optimised: s.Optimised})
+	tier, err := engine.Tier(profileOf(s))
 	return err == nil && tier != drivers.TierNone
 }

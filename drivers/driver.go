@@ -118,13 +118,16 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Credentials authenticate a user. Both print as "***" so that no log line carries them.
+// Credentials authenticate a user. They print as "***" so that no log line carries them.
 type Credentials struct {
 	User, Password string
 }
 
 // String hides the credentials.
 func (Credentials) String() string { return "***" }
+
+// GoString hides the credentials from %#v.
+func (Credentials) GoString() string { return "***" }
 
 // LogValue hides the credentials from log/slog.
 func (Credentials) LogValue() slog.Value { return slog.StringValue("***") }
@@ -150,8 +153,11 @@ var tiers = []Tier{TierOS, TierProcess, TierNone}
 
 // Settings is what a database said of itself.
 type Settings struct {
+	// Tier is the tier in force; empty when the server does not let us know.
 	Tier   Tier      `json:"tier"`
 	Values []Setting `json:"values"`
+	// Reason says in a phrase what makes the tier what it is, for the error of a mismatch; optional.
+	Reason string `json:"reason,omitempty"`
 }
 
 // Setting is one setting as read back, or as asked for in a profile.
@@ -211,5 +217,12 @@ func (s Settings) Require(asked Tier) error {
 	if s.Tier == asked {
 		return nil
 	}
-	return fmt.Errorf("durability: asked for tier %q, the server's settings give %q", asked, s.Tier)
+	reason := ""
+	if s.Reason != "" {
+		reason = ": " + s.Reason
+	}
+	if s.Tier == "" {
+		return fmt.Errorf("durability: asked for tier %q, which the server does not confirm%s", asked, reason)
+	}
+	return fmt.Errorf("durability: asked for tier %q, the server's settings give %q%s", asked, s.Tier, reason)
 }

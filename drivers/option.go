@@ -73,7 +73,10 @@ func (e Engine) unknownOption(name string) string {
 
 // Nearest returns the name most like the one given, or "" when none is near enough to be what was meant.
 func Nearest(name string, names []string) string {
-	best, bestDistance := "", len(name)/2+1
+	if name == "" {
+		return ""
+	}
+	best, bestDistance := "", max(2, len(name)/2)+1
 	for _, candidate := range names {
 		if distance := levenshtein.Distance(strings.ToLower(name), candidate, nil); distance < bestDistance {
 			best, bestDistance = candidate, distance

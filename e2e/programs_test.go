@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -94,12 +95,30 @@ func (w *world) run(args ...string) outcome {
 // running is a started program.
 type running struct {
 	*exec.Cmd
-	stdout, stderr *bytes.Buffer
+	stdout, stderr *output
+}
+
+// output is what a program has written so far; it may be read while the program runs.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 func (w *world) start(args ...string) *running {
 	w.t.Helper()
-	r := &running{Cmd: w.command(args...), stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}
+	r := &running{Cmd: w.command(args...), stdout: new(output), stderr: new(output)}
 	r.Stdout, r.Stderr = r.stdout, r.stderr
 	if err := r.Start(); err != nil {
 		w.t.Fatalf("start starter %v: %v", args, err)

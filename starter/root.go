@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/durabench/durabench/workers/agent/measure"
 )
 
 // app is what every command shares.
@@ -69,7 +71,7 @@ process, checks the answers it times, and ends in one result document.
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is going on to stderr")
 	root.AddCommand(
 		a.runCommand(), a.upCommand(), a.watchCommand(), a.listCommand(), a.showCommand(), a.cancelCommand(),
-		a.planCommand(), a.enginesCommand(), a.versionCommand(), agentCommand(), a.serveCommand(),
+		a.planCommand(), a.enginesCommand(), a.versionCommand(), a.serveCommand(), measure.Command(),
 	)
 	for _, command := range root.Commands() {
 		wrapArgs(command)

@@ -8,7 +8,7 @@ import (
 // The search attributes that a Benchmark sets. infra/temporal registers them under the same names.
 var (
 	EngineAttribute  = temporal.NewSearchAttributeKeyKeyword("Engine")
-	SpecAttribute    = temporal.NewSearchAttributeKeyKeyword("Spec") // the spec's name, or the start of its digest
+	SpecAttribute    = temporal.NewSearchAttributeKeyKeyword("Spec") // the spec's name, or its engine's
 	HostAttribute    = temporal.NewSearchAttributeKeyKeyword("Host")
 	VerdictAttribute = temporal.NewSearchAttributeKeyKeyword("Verdict")
 )
@@ -28,5 +28,5 @@ func (b *benchmark) specName() string {
 	if b.in.Spec.Name != "" {
 		return b.in.Spec.Name
 	}
-	return b.in.Spec.Digest()[:12]
+	return b.in.Spec.Database
 }

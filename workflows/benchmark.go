@@ -58,15 +58,17 @@ var (
 
 // benchmark is the state of one run.
 type benchmark struct {
-	in       BenchmarkInput
-	run      activities.Run
-	started  time.Time
-	host     activities.PreparedHost
-	server   *activities.StartedServer // nil before it was started
-	dataset  dataset
-	missing  []activities.MissingLeg
-	progress Progress
-	document activities.Assembled
+	in      BenchmarkInput
+	run     activities.Run
+	started time.Time
+	host    activities.PreparedHost
+	server  *activities.StartedServer // nil before it was started
+	dataset dataset
+	missing []activities.MissingLeg
+	// unfinished is the leg whose activity did not come to its end. What the agent has of it is stored once the agent has ended.
+	unfinished *activities.MissingLeg
+	progress   Progress
+	document   activities.Assembled
 }
 
 // Benchmark runs one spec on one host: it prepares the host, has the server started, walks the plan, and stores every leg before it goes on
@@ -96,7 +98,7 @@ func Benchmark(ctx workflow.Context, in BenchmarkInput) (BenchmarkResult, error)
 	finish, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	defer release(finish)
-	return b.conclude(finish, err, ctx.Err() != nil)
+	return b.conclude(finish, err, err != nil && ctx.Err() != nil)
 }
 
 // holdHost gets the host for this run alone and returns how to give it back. It is where the host's lease will be acquired; today the one
@@ -154,10 +156,10 @@ func (b *benchmark) step(ctx workflow.Context, step plan.Step) error {
 	err := workflow.ExecuteActivity(run, leg.RunLeg, activities.RunLegInput{Run: b.run, Server: *b.server, Step: step}).Get(ctx, &came)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		b.miss(step, result.Interrupted, "the run was cancelled")
+		b.unfinished = &activities.MissingLeg{Step: step.ID, Verdict: result.Interrupted, Why: "the run was cancelled"}
 		return err
 	case err != nil:
-		b.miss(step, result.Failed, message(err))
+		b.unfinished = &activities.MissingLeg{Step: step.ID, Verdict: result.Failed, Why: message(err)}
 		return err
 	case !step.Timed:
 		b.dataset = b.dataset.after(step, result.Valid)

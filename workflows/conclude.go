@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/durabench/durabench/activities"
+	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/bench/spec"
 )
@@ -16,13 +17,18 @@ import (
 // could be. Its context is not the cancelled one.
 func (b *benchmark) conclude(ctx workflow.Context, failure error, cancelled bool) (BenchmarkResult, error) {
 	b.progress.Phase, b.progress.Step = PhaseFinishing, ""
+	b.show(ctx)
+	b.clean(ctx, "agent not stopped", "stop agent", agents.StopAgent, b.run)
 	for _, step := range b.in.Plan.Steps {
-		if step.Timed && !b.known(step) {
+		switch {
+		case !step.Timed || b.known(step):
+		case b.unfinished != nil && b.unfinished.Step == step.ID:
+			b.salvage(ctx, step)
+		default:
 			b.miss(step, result.NotRun, reason(failure, cancelled))
 		}
 	}
 	b.show(ctx)
-	b.clean(ctx, "agent not stopped", "stop agent", agents.StopAgent, b.run)
 
 	var text string
 	if failure != nil && !cancelled {
@@ -37,9 +43,7 @@ func (b *benchmark) conclude(ctx workflow.Context, failure error, cancelled bool
 	if b.in.Spec.Mode == spec.ModeLoad && failure == nil && !cancelled && b.valid() {
 		b.clean(ctx, "loaded data not sealed", "manifest", data.SealDataset, b.run)
 	}
-	if b.server != nil {
-		b.clean(ctx, "server not stopped", "stop server", server.StopServer, activities.StopServerInput{Run: b.run, Server: *b.server})
-	}
+	b.clean(ctx, "server not stopped", "stop server", server.StopServer, b.run)
 	b.clean(ctx, "host not cleaned", "clean host", host.CleanHost, activities.CleanHostInput{Run: b.run, KeepLogs: b.in.KeepLogs || !b.valid()})
 
 	outcome := BenchmarkResult{RunID: b.in.RunID, Verdict: b.document.Verdict, Why: b.document.Why, Document: b.document, Rows: b.progress.Rows}
@@ -69,6 +73,19 @@ func (b *benchmark) conclude(ctx workflow.Context, failure error, cancelled bool
 func (b *benchmark) clean(ctx workflow.Context, failure, summary string, activity, input any) {
 	options := workflow.WithActivityOptions(ctx, b.cleanOptions(summary))
 	logFailure(ctx, failure, workflow.ExecuteActivity(options, activity, input).Get(ctx, nil))
+}
+
+// salvage has stored what there is of the leg that nobody waited for to the end.
+func (b *benchmark) salvage(ctx workflow.Context, step plan.Step) {
+	put := workflow.WithActivityOptions(ctx, b.cleanOptions("store "+step.ID))
+	var found activities.SalvagedLeg
+	err := workflow.ExecuteActivity(put, results.SalvageLeg, activities.PutLegInput{Run: b.run, Step: step, Number: b.legNumber(step)}).Get(ctx, &found)
+	logFailure(ctx, "interrupted leg not stored", err)
+	if err != nil || !found.Found {
+		b.miss(step, b.unfinished.Verdict, b.unfinished.Why)
+		return
+	}
+	b.progress.Rows = append(b.progress.Rows, row(step, found.Result))
 }
 
 // reason says why a leg was never reached.
@@ -113,10 +130,11 @@ func ResultOf(err error) (BenchmarkResult, bool) {
 	var outcome BenchmarkResult
 	switch {
 	case errors.As(err, &application) && application.HasDetails():
-		return outcome, application.Details(&outcome) == nil
+		err = application.Details(&outcome)
 	case errors.As(err, &cancelled) && cancelled.HasDetails():
-		return outcome, cancelled.Details(&outcome) == nil
+		err = cancelled.Details(&outcome)
 	default:
 		return BenchmarkResult{}, false
 	}
+	return outcome, err == nil && outcome.RunID != ""
 }

@@ -77,13 +77,13 @@ func row(step plan.Step, r activities.StepResult) Row {
 	}
 }
 
-// show brings the live table in the Temporal UI up to date.
+// show brings the live table in the Temporal UI up to date. It builds text with Sprintf alone: workflowcheck takes every Fprintf for output.
 func (b *benchmark) show(ctx workflow.Context) {
 	var text strings.Builder
-	fmt.Fprintf(&text, "**%s** on %s, %d rows, %d clients × %d threads: %s", b.in.Spec.Database, b.in.Host, b.in.Spec.Samples,
-		b.in.Spec.Clients, b.in.Spec.Threads, b.progress.Phase)
+	text.WriteString(fmt.Sprintf("**%s** on %s, %d rows, %d clients × %d threads: %s", b.in.Spec.Database, b.in.Host, b.in.Spec.Samples,
+		b.in.Spec.Clients, b.in.Spec.Threads, b.progress.Phase))
 	if b.progress.Step != "" {
-		fmt.Fprintf(&text, ", step %d of %d, %s", b.progress.Number, b.progress.Of, b.progress.Step)
+		text.WriteString(fmt.Sprintf(", step %d of %d, %s", b.progress.Number, b.progress.Of, b.progress.Step))
 	}
 	text.WriteString("\n")
 	if len(b.progress.Rows) > 0 {
@@ -94,10 +94,10 @@ func (b *benchmark) show(ctx workflow.Context) {
 		if row.Rate != nil {
 			rate = fmt.Sprintf("%.0f", *row.Rate)
 		}
-		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s |\n", row.Title, row.Verdict, rate, latency(row.P50), latency(row.P99))
+		text.WriteString(fmt.Sprintf("| %s | %s | %s | %s | %s |\n", row.Title, row.Verdict, rate, latency(row.P50), latency(row.P99)))
 	}
 	if b.document.Path != "" {
-		fmt.Fprintf(&text, "\nResult: `%s`\n", b.document.Path)
+		text.WriteString(fmt.Sprintf("\nResult: `%s`\n", b.document.Path))
 	}
 	workflow.SetCurrentDetails(ctx, text.String())
 }

@@ -19,7 +19,7 @@ const (
 	chunkLong  = int64(time.Millisecond)
 )
 
-// sampleEvery is how many answers VerifySample passes between two that it checks. A prime with the one checked: no pattern in
+// sampleEvery is how many answers VerifySample passes between two that it checks. One in 101 is checked, a prime, so that no pattern in
 // the rows keeps in step with it.
 const sampleEvery = 100
 

@@ -62,7 +62,8 @@ type legRun struct {
 // When ctx is cancelled no worker starts another operation. Those running may end within 2 s; then their contexts are cancelled, and
 // they fail with class "cancelled". The same happens when the leg ends early for another reason. When an operation does not return
 // within 10 s of its context's end, because of the operation timeout or because the leg is being given up, the leg is stopped, its
-// other workers end, and Run returns without the stuck ones. Workers are not closed.
+// other workers end, and Run returns without the stuck ones, whose last millisecond before that operation is lost. Workers are not
+// closed.
 func Run(ctx context.Context, leg Leg, newWorker func(client, thread int) (Worker, error)) (*Result, error) {
 	if err := leg.validate(); err != nil {
 		return nil, fmt.Errorf("load leg: %w", err)
@@ -288,13 +289,14 @@ func (r *legRun) abandon(now, cutAt int64) (none bool) {
 	if len(stuck) > 0 {
 		r.stop(StoppedStuck, nil)
 	}
-	if len(stuck) == running {
-		for _, l := range stuck {
-			r.giveUp(l)
-		}
+	if len(stuck) < running {
+		return false
 	}
-	running, _ = r.stuck(now, cutAt)
-	return running == 0
+	none = true
+	for _, l := range stuck {
+		none = r.giveUp(l) && none
+	}
+	return none
 }
 
 // secondOf returns the interval of a moment.

@@ -367,8 +367,8 @@ func TestPanicInAnErrorsText(t *testing.T) {
 		return nil
 	}}
 	result, err := s.run(t, Leg{Clients: 4, Samples: 1000, MaxErrorRate: 1})
-	if err == nil || !strings.Contains(err.Error(), "panic: no text") || result.OK != 51 {
-		t.Errorf("error %v, %d succeeded", err, result.OK)
+	if err == nil || !strings.Contains(err.Error(), "panic: no text") || result.Stopped != StoppedFault || result.OK > 51 {
+		t.Errorf("error %v, stopped %q, %d succeeded", err, result.Stopped, result.OK)
 	}
 }
 

@@ -103,22 +103,23 @@ func (r *legRun) stuck(now, cutAt int64) (running int, stuck []*loop) {
 
 // giveUp ends the leg for a stuck worker, unless it has come back this very moment, and counts the operation it is in as failed. What it
 // did in the stretch before is in its own hands and lost with it.
-func (r *legRun) giveUp(l *loop) {
+func (r *legRun) giveUp(l *loop) (done bool) {
 	moment, state := l.pulse.get()
 	if !l.pulse.change(moment, state, givenUp) {
-		return
+		return false
 	}
 	l.given = l.String()
 	class, err := ClassCancelled, errors.New("given up: it did not end when its context was cancelled")
 	switch state {
 	case idle:
 		l.given += " (off the clock)"
-		return
+		return true
 	case expired:
 		class, err = ClassTimeout, fmt.Errorf("operation timeout of %v passed: %w", r.leg.OperationTimeout, err)
 	}
 	r.failures.add(class, err)
 	l.rec.shard.add(r.secondOf(r.now()), nil, nil, 1, 0)
+	return true
 }
 
 // StuckError tells that operations did not end although their contexts were cancelled, and were given up. Their goroutines may still

@@ -67,6 +67,7 @@ func (d *database) Settings(ctx context.Context) (settings drivers.Settings, err
 		if settings.Tier, err = tierIn(got); err != nil {
 			return err
 		}
+		settings.Reason = fmt.Sprintf("fsync %s, synchronous_commit %s, full_page_writes %s", got["fsync"], got["synchronous_commit"], got["full_page_writes"])
 		for _, s := range readBack {
 			if value, known := got[s.Name]; known && (value != "" || s.Name == "synchronous_standby_names" || s.Name == "shared_preload_libraries") {
 				settings.Values = append(settings.Values, drivers.Setting{Name: s.Name, Value: value, Why: s.Why})
@@ -88,7 +89,7 @@ func (d *database) Settings(ctx context.Context) (settings drivers.Settings, err
 				value = rows[0][0]
 			}
 			if fact.name == "table" && value != "logged" && value != "not made yet" {
-				settings.Tier = drivers.TierNone
+				settings.Tier, settings.Reason = drivers.TierNone, "the table is "+value
 			}
 			settings.Values = append(settings.Values, drivers.Setting{Name: fact.name, Value: value, Why: fact.why})
 		}

@@ -1,15 +1,28 @@
 // Package host tells what a machine is and what processes on it use: its fingerprint, its capacity, and the resources of a process
-// tree during a leg. What cannot be read is absent and named, never zero.
+// tree during a leg. What cannot be read is absent and named, never zero. Most of it is read from /proc and /sys; on systems other than
+// Linux little is known and process trees are not measured at all.
 package host
 
 import (
 	"context"
+	"os"
+	"runtime"
 
 	"github.com/durabench/durabench/bench/result"
 )
 
-// Fingerprint describes the machine and the filesystem of dataDir. Fields that cannot be read are absent.
-func Fingerprint(ctx context.Context, dataDir string) result.Host { panic("not yet") }
+// Fingerprint describes the machine, and the filesystem of dataDir, which need not exist yet; without a dataDir there is none. Fields
+// that cannot be read, or that do not apply, are absent: a machine without a cgroup limit has none in its fingerprint. When ctx ends
+// before everything was read, the rest is absent too.
+func Fingerprint(ctx context.Context, dataDir string) result.Host {
+	h := result.Host{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
+	if name, err := os.Hostname(); err == nil {
+		h.Name = name
+	}
+	describe(ctx, &h, dataDir)
+	h.Digest = h.Fingerprint()
+	return h
+}
 
 // Capacity is what this process may use of the machine. It converts to drivers.Resources.
 type Capacity struct {
@@ -17,24 +30,18 @@ type Capacity struct {
 	CPUs        int   // at least 1
 }
 
-// Resources returns the memory and CPUs that settings may be computed from: the machine's, less where a cgroup allows less.
-func Resources() Capacity { panic("not yet") }
+// Resources returns the memory and CPUs that settings may be computed from: those of the machine, or less where CPU affinity or a
+// cgroup allows less. A part of a CPU does not count.
+func Resources() Capacity { return capacityOf(Fingerprint(context.Background(), "")) }
 
-// Sampler measures a process tree between Start and Stop.
-type Sampler struct{}
-
-// Option changes what a Sampler covers.
-type Option func(*Sampler)
-
-// Exclude keeps processes, and what descends from them, out of the tree: the agent, when it was started below the server.
-func Exclude(pids ...int) Option { panic("not yet") }
-
-// Start begins to sample the tree of the process pid.
-func Start(pid int, options ...Option) *Sampler { panic("not yet") }
-
-// StartSelf begins to sample this process alone, without children.
-func StartSelf() *Sampler { panic("not yet") }
-
-// Stop ends sampling and returns what was used. The usage is nil when nothing could be read; the note then says why, and otherwise
-// anything worth knowing, such as the end of a process.
-func (s *Sampler) Stop() (*result.Usage, string) { panic("not yet") }
+func capacityOf(h result.Host) Capacity {
+	c := Capacity{MemoryBytes: h.MemoryBytes, CPUs: h.CPUs}
+	if h.CgroupBytes != nil && (c.MemoryBytes == 0 || *h.CgroupBytes < c.MemoryBytes) {
+		c.MemoryBytes = *h.CgroupBytes
+	}
+	if h.CgroupCPUs != nil {
+		c.CPUs = min(c.CPUs, int(*h.CgroupCPUs))
+	}
+	c.CPUs = max(c.CPUs, 1)
+	return c
+}

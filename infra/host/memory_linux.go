@@ -10,7 +10,10 @@ var errNoMemory = errors.New("process has no memory")
 
 // proportional returns the sum of the proportional set sizes of processes, in bytes: memory that n processes share counts 1/n in each,
 // so the sum is what they hold together.
-func (p *proc) proportional(pids []int) (int64, error) {
+func (p *procFS) proportional(pids []int) (int64, error) {
+	if p.noPSS != nil {
+		return 0, p.noPSS
+	}
 	var sum int64
 	for _, pid := range pids {
 		pss, err := p.pss(pid)
@@ -25,17 +28,9 @@ func (p *proc) proportional(pids []int) (int64, error) {
 	return sum, nil
 }
 
-func (p *proc) pss(pid int) (int64, error) {
+func (p *procFS) pss(pid int) (int64, error) {
 	text, err := p.read(pid, "smaps_rollup")
 	if err != nil {
-		// The file is there for every process, even for one without memory, except on kernels before 4.14.
-		if errors.Is(err, errGone) {
-			if _, alive := p.status(pid); alive == nil {
-				if _, _, err := p.resident(pid); err == nil {
-					return 0, errors.New("no smaps_rollup, which needs Linux 4.14")
-				}
-			}
-		}
 		return 0, err
 	}
 	kib, ok := value(text, "Pss:")
@@ -46,9 +41,10 @@ func (p *proc) pss(pid int) (int64, error) {
 }
 
 // residentOf returns an estimate of what processes hold together where proportional sizes cannot be read, in bytes: their private
-// memory, and of the memory that may be shared as much as the one with the most of it has. It is too low when processes share
-// different things. A plain sum of resident sizes would count the shared buffers of a database once per connection.
-func (p *proc) residentOf(pids []int) (int64, error) {
+// anonymous memory, and of files and shared memory as much as the one with the most of them has. It is too high by what processes still
+// share since a fork and too low when they map different files; a plain sum of resident sizes would count the shared buffers of a
+// database once per connection.
+func (p *procFS) residentOf(pids []int) (int64, error) {
 	var private, shared int64
 	for _, pid := range pids {
 		mine, may, err := p.resident(pid)
@@ -64,8 +60,8 @@ func (p *proc) residentOf(pids []int) (int64, error) {
 	return private + shared, nil
 }
 
-// resident returns the resident memory of a process in bytes: that which is its own, and that which others may have part in.
-func (p *proc) resident(pid int) (private, shared int64, err error) {
+// resident returns the resident memory of a process in bytes: its anonymous memory, and files and shared memory.
+func (p *procFS) resident(pid int) (private, shared int64, err error) {
 	text, err := p.read(pid, "status")
 	if err != nil {
 		return 0, 0, err

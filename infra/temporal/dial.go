@@ -168,4 +168,6 @@ func (h atLeastWarn) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 // WithGroup implements slog.Handler.
-func (h atLeastWarn) WithGroup(name string) slog.Handler { return atLeastWarn{h.Handler.WithGroup(name)} }
+func (h atLeastWarn) WithGroup(name string) slog.Handler {
+	return atLeastWarn{h.Handler.WithGroup(name)}
+}

@@ -80,7 +80,7 @@ func serve(ctx context.Context, restore func(), set settings, stdout io.Writer) 
 	cancel()
 	if err != nil {
 		if ctx.Err() != nil {
-			return errors.New("interrupted while starting")
+			return nil // Stopped as asked, before it was ready.
 		}
 		return err
 	}

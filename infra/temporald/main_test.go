@@ -113,6 +113,20 @@ func TestHistorySurvivesKill(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, server.DBName()))
 }
 
+func TestKilledFirstStartIsNoObstacle(t *testing.T) {
+	// Somewhere in these the schema is being made.
+	for delay := 20 * time.Millisecond; delay <= 200*time.Millisecond; delay += 30 * time.Millisecond {
+		args := []string{"--db", t.TempDir(), "--port", "0", "--headless"}
+		first := launch(t, args...)
+		time.Sleep(delay)
+		require.NoError(t, first.cmd.Process.Kill())
+		_ = first.cmd.Wait()
+		second := launch(t, args...)
+		second.ready(t)
+		require.NoError(t, second.cmd.Process.Kill())
+	}
+}
+
 func TestTerminateStopsCleanly(t *testing.T) {
 	p := launch(t, "--db", t.TempDir(), "--port", "0", "--ui-port", "0")
 	state := p.ready(t)

@@ -259,20 +259,6 @@ func TestHalfMadeFilesAreMadeAnew(t *testing.T) {
 	}
 }
 
-func TestCreatingTheSchemaIsAllOrNothing(t *testing.T) {
-	file := filepath.Join(t.TempDir(), DBName())
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.Error(t, prepareSchema(ctx, file))
-
-	db, err := openOwn(file)
-	require.NoError(t, err)
-	defer func() { _ = db.Close() }()
-	var n int
-	require.NoError(t, db.QueryRow("SELECT count(*) FROM sqlite_master").Scan(&n))
-	require.Zero(t, n)
-}
-
 func TestFilesThatAreNotOursAreRefused(t *testing.T) {
 	tests := map[string]struct {
 		content func(t *testing.T, file string)

@@ -88,7 +88,7 @@ func storeConfig(file string) *config.SQL {
 
 // openOwn opens the file apart from the server's own pool, which never closes.
 func openOwn(file string) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", "file:"+fileURI(file)+"?mode=rwc&_pragma=busy_timeout=10000")
+	db, err := sql.Open("sqlite", "file:"+fileURI(file)+"?mode=rwc&_txlock=immediate&_pragma=busy_timeout=10000")
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +132,12 @@ func prepareSchema(ctx context.Context, file string) error {
 	}
 	defer func() { _ = db.Close() }()
 
+	// An interrupt does not break into the transaction, which takes a moment: it
+	// would be rolled back behind our back, after the lock is given up.
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err

@@ -1,0 +1,120 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/durabench/durabench/bench/result"
+	"github.com/durabench/durabench/bench/spec"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/host"
+	"github.com/durabench/durabench/infra/process"
+)
+
+// publicTemp is where a server of ours lives that must not run as root while we do: our own directories let nobody else pass.
+const publicTemp = "/var/tmp"
+
+// serverDir is the directory of a server that we start for a run.
+func serverDir(run Run, engine drivers.Engine) string {
+	switch {
+	case run.Spec.DataDir != "":
+		return keptServerDir(run.Spec)
+	case engine.Server != nil && engine.Server.NotRoot && os.Geteuid() == 0:
+		return publicServerDir(run)
+	default:
+		return privateServerDir(run)
+	}
+}
+
+func privateServerDir(run Run) string { return filepath.Join(run.Dir, "server") }
+func publicServerDir(run Run) string  { return filepath.Join(publicTemp, "durabench-"+run.ID) }
+
+// keptServerDir is for data that outlives the run; query runs find the server's data there again.
+func keptServerDir(s spec.Spec) string {
+	name := "server-" + s.Database
+	if s.Name != "" {
+		name += "-" + s.Name
+	}
+	return filepath.Join(s.DataDir, name)
+}
+
+// keeps tells whether the data of a run stays when it is over.
+func keeps(s spec.Spec) bool { return s.Mode == spec.ModeLoad || s.Mode == spec.ModeQuery }
+
+// startProcess starts the engine's own server, or finds it running.
+func (s *Server) startProcess(ctx context.Context, engine drivers.Engine, run Run) (StartedServer, error) {
+	profile := profileOf(run.Spec)
+	tier, err := engine.Tier(profile)
+	if err != nil {
+		return StartedServer{}, permanent(TypeSpec, fmt.Errorf("durability of %s: %w", engine.Title, err))
+	}
+	rows, err := run.Spec.Corpus()
+	if err != nil {
+		return StartedServer{}, permanent(TypeSpec, fmt.Errorf("make the corpus: %w", err))
+	}
+	config := drivers.Config{
+		Clients: run.Spec.Clients, Threads: run.Spec.Threads, Profile: profile, Tier: tier, Corpus: rows, Options: run.Spec.Engine,
+		Logger: discard,
+	}
+	connections := 0
+	if engine.Connections != nil {
+		connections = engine.Connections(config)
+	}
+	running, err := process.Start(ctx, process.Options{
+		Engine: engine.Title, Server: engine.Server, RunID: run.ID, Dir: serverDir(run, engine),
+		Profile: profile, Tier: tier, Resources: drivers.Resources(host.Resources()), Connections: connections,
+		Ready: func(ctx context.Context, running *process.Running) error {
+			config.Endpoint, config.Credentials = running.Endpoint, running.Credentials
+			return answers(ctx, engine, config)
+		},
+	})
+	switch {
+	case errors.Is(err, process.ErrNotInstalled):
+		return StartedServer{}, &unavailableError{drivers.Process, err.Error()}
+	case errors.Is(err, process.ErrDirectory), errors.Is(err, process.ErrPortTaken):
+		return StartedServer{}, permanent(TypePreflight, err)
+	case err != nil:
+		return StartedServer{}, passing(TypeInfrastructure, err)
+	}
+	started := StartedServer{
+		Mode: drivers.Process, Endpoint: running.Endpoint, Dir: running.Dir, PID: running.PID, Binary: running.Binary,
+	}
+	for _, setting := range running.Settings {
+		started.Profile = append(started.Profile, result.Setting(setting))
+	}
+	return started, nil
+}
+
+// answers opens the database as the agent will, and asks it something: a port that accepts connections is not yet a database.
+func answers(ctx context.Context, engine drivers.Engine, config drivers.Config) error {
+	database, err := engine.Open(ctx, config)
+	if err != nil {
+		return err
+	}
+	_, err = database.Version(ctx)
+	return errors.Join(err, database.Close())
+}
+
+// stopProcess stops the run's server wherever it may be.
+func (s *Server) stopProcess(ctx context.Context, run Run) error {
+	dirs := []string{privateServerDir(run), publicServerDir(run)}
+	if run.Spec.DataDir != "" {
+		dirs = []string{keptServerDir(run.Spec)}
+	}
+	var problems []error
+	for _, dir := range dirs {
+		problems = append(problems, process.Stop(ctx, dir, keeps(run.Spec)))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return passing(TypeInfrastructure, fmt.Errorf("stop the server of run %s: %w", run.ID, err))
+	}
+	return nil
+}
+
+// profileOf is how the spec wants the database set up.
+func profileOf(s spec.Spec) drivers.Profile {
+	return drivers.Profile{Sync: s.Sync, Persisted: s.Persisted, Optimised: s.Optimised}
+}

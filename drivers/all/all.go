@@ -1,0 +1,8 @@
+// Package all registers every engine: import it for its effect, in programs that are to know them all.
+package all
+
+import (
+	_ "github.com/durabench/durabench/drivers/dry"
+	_ "github.com/durabench/durabench/drivers/map"
+	_ "github.com/durabench/durabench/drivers/sqlite"
+)

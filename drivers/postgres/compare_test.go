@@ -1,0 +1,228 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/process"
+)
+
+// compareEnv turns on the comparison with pgbench: DURABENCH_COMPARE=1 go test -run TestCompare -v ./drivers/postgres
+// Its value may also be how many seconds each turn lasts.
+const compareEnv = "DURABENCH_COMPARE"
+
+const (
+	compareRows   = 100_000 // as many as pgbench has at scale 1
+	compareRounds = 5
+)
+
+// TestCompareWithPgbench runs pgbench and our loop in turn on the same server, with the same number of operations in flight, and prints the rates
+// and their ratios. It fails when single-key reads of the default way of carrying come to less than 0.9 of pgbench's.
+func TestCompareWithPgbench(t *testing.T) {
+	seconds, err := strconv.Atoi(os.Getenv(compareEnv))
+	if err != nil {
+		t.Skipf("set %s=3 to compare with pgbench, three seconds a turn", compareEnv)
+	}
+	window := time.Duration(max(seconds, 1)) * time.Second
+	running := server(t, drivers.TierOS, drivers.Profile{})
+	pgbench(t, running, "-i", "-q", "--unlogged-tables")
+	// The row that pgbench reads: a number out of a row of about 100 bytes.
+	config := comparison(t, running, map[string]any{"abalance": "int"})
+	writes := filepath.Join(t.TempDir(), "write.sql")
+	if err := os.WriteFile(writes, fmt.Appendf(nil, "\\set id random(1, %d)\nUPDATE durabench.record SET abalance = :id, seal = :id WHERE id = :id;\n", compareRows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, shape := range [][2]int{{4, 1}, {4, 8}, {16, 8}} {
+		inFlight := strconv.Itoa(shape[0] * shape[1])
+		turns := []turn{
+			{"pgbench -S", func() float64 { return pgbenchRate(t, running, window, "-S", "-c", inFlight) }},
+			{"read, thread", func() float64 { return rate(t, config, shape, "thread", window, false) }},
+			{"read, client", func() float64 { return rate(t, config, shape, "client", window, false) }},
+			{"pgbench update", func() float64 { return pgbenchRate(t, running, window, "-n", "-f", writes, "-c", inFlight) }},
+			{"update, thread", func() float64 { return rate(t, config, shape, "thread", window, true) }},
+			{"update, client", func() float64 { return rate(t, config, shape, "client", window, true) }},
+		}
+		medians := inTurn(t, turns)
+		t.Logf("%d × %d in flight, median of %d turns of %v:", shape[0], shape[1], compareRounds, window)
+		for i, turn := range turns {
+			base := medians[i/3*3]
+			t.Logf("  %-16s %9.0f/s  %.2f of %s", turn.name, medians[i], medians[i]/base, turns[i/3*3].name)
+		}
+		if ratio := medians[1] / medians[0]; ratio < 0.9 {
+			t.Errorf("%d × %d: reads come to %.2f of pgbench's, want at least 0.9", shape[0], shape[1], ratio)
+		}
+	}
+}
+
+// turn is one of the programs that are compared.
+type turn struct {
+	name string
+	rate func() float64 // operations per second
+}
+
+// inTurn runs the programs one after another, round after round, so that what else the machine does falls on all of them, and returns
+// the median of each.
+func inTurn(t *testing.T, turns []turn) (medians []float64) {
+	rates := make([][]float64, len(turns))
+	for range compareRounds {
+		for i, turn := range turns {
+			rates[i] = append(rates[i], turn.rate())
+		}
+	}
+	for i := range rates {
+		t.Logf("  %-16s %.0f", turns[i].name, rates[i])
+		slices.Sort(rates[i])
+		medians = append(medians, rates[i][len(rates[i])/2])
+	}
+	return medians
+}
+
+// comparison is a loaded table.
+func comparison(tb testing.TB, running *process.Running, value map[string]any) drivers.Config {
+	tb.Helper()
+	template, err := corpus.ParseTemplate(value)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c, err := corpus.New(1, template, corpus.KeyInteger, false)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	config := drivers.Config{
+		Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: 1, Threads: 1, Tier: drivers.TierOS, Corpus: c, Logger: slog.New(slog.DiscardHandler),
+	}
+	withClients(tb, config, true, func(clients []drivers.Client) {
+		if err := clients[0].(drivers.Loader).Load(tb.Context(), 0, compareRows, 0); err != nil {
+			tb.Fatal(err)
+		}
+	})
+	conn := control(tb, config)
+	defer conn.Close(context.Background())
+	run(tb, conn, "VACUUM ANALYZE durabench.record")
+	return config
+}
+
+// withClients opens a database and its clients.
+func withClients(tb testing.TB, config drivers.Config, prepare bool, f func([]drivers.Client)) {
+	tb.Helper()
+	database, err := engine(tb).Open(tb.Context(), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer database.Close()
+	if prepare {
+		if err := database.Prepare(tb.Context()); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	var clients []drivers.Client
+	for i := range config.Clients {
+		client, err := database.Client(tb.Context(), i)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		defer client.Close()
+		clients = append(clients, client)
+	}
+	f(clients)
+}
+
+// rate runs reads or updates of random rows for the window and returns how many were done per second.
+func rate(t *testing.T, config drivers.Config, shape [2]int, connections string, window time.Duration, write bool) (perSecond float64) {
+	config.Clients, config.Threads = shape[0], shape[1]
+	config.Options = map[string]string{"connections": connections}
+	withClients(t, config, false, func(clients []drivers.Client) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		counts := make([]int64, shape[0]*shape[1])
+		begin := time.Now()
+		deadline := begin.Add(window)
+		var group sync.WaitGroup
+		for worker := range counts {
+			client := clients[worker%len(clients)]
+			group.Go(func() {
+				ctx, cancel := context.WithCancel(ctx) // as a leg's workers have it
+				defer cancel()
+				var key corpus.KeyBuffer
+				var row corpus.Row
+				var record drivers.Record
+				n, at := int64(0), uint64(worker)*7919
+				for ; n%16 != 0 || time.Now().Before(deadline); n++ {
+					at = at*6364136223846793005 + 1442695040888963407
+					index := (at >> 33) % compareRows
+					var err error
+					if write {
+						config.Corpus.Row(&row, index, uint32(n)&0xffff)
+						err = client.Update(ctx, config.Corpus.Key(&key, index), &row)
+					} else {
+						err = client.Read(ctx, config.Corpus.Key(&key, index), &record)
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				counts[worker] = n
+			})
+		}
+		group.Wait()
+		took, total := time.Since(begin), int64(0)
+		for _, n := range counts {
+			total += n
+		}
+		perSecond = float64(total) / took.Seconds()
+	})
+	return perSecond
+}
+
+var transactionsPerSecond = regexp.MustCompile(`tps = ([0-9.]+)`)
+
+func pgbenchRate(t *testing.T, running *process.Running, window time.Duration, args ...string) float64 {
+	t.Helper()
+	args = append(args, "-M", "prepared", "-T", strconv.Itoa(int(window.Seconds())), "-j", strconv.Itoa(runtime.NumCPU()))
+	found := transactionsPerSecond.FindStringSubmatch(pgbench(t, running, args...))
+	if found == nil {
+		t.Fatal("pgbench printed no tps")
+	}
+	tps, err := strconv.ParseFloat(found[1], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tps
+}
+
+// pgbench runs the pgbench that belongs to the server.
+func pgbench(t *testing.T, running *process.Running, args ...string) string {
+	t.Helper()
+	endpoint, err := url.Parse(running.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := filepath.EvalSymlinks(running.Binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(filepath.Dir(binary), "pgbench"), args...)
+	cmd.Env = append(os.Environ(), "PGHOST="+endpoint.Hostname(), "PGPORT="+endpoint.Port(), "PGDATABASE="+strings.Trim(endpoint.Path, "/"),
+		"PGUSER="+running.Credentials.User, "PGPASSWORD="+running.Credentials.Password, "PGSSLMODE=disable")
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("pgbench %v: %v\n%s", args, err, output)
+	}
+	return string(output)
+}

@@ -1,0 +1,191 @@
+// Package respbase is what the engines share that speak Redis's protocol, RESP: Redis, Valkey, KeyDB, Dragonfly. An engine is a Product.
+//
+// A row is one string value, in the corpus's binary form, under the prefix "durabench:" and the key's bytes. Only keys with the prefix are ever
+// touched. Create is SET NX, update SET XX, so that each tells in one round trip whether the key was there; read is GET and delete is DEL, which
+// frees a value of this size as quickly as UNLINK does.
+//
+// How operations are carried is the option "pipelining", and is never mixed:
+//
+//   - auto: one connection per client. The requests of its threads are in flight on it together; those that come at the same time go out in
+//     one write. Nothing waits to be sent until others come.
+//   - off: a connection per thread, each with one request at a time.
+//
+// The measured connections are this package's own (drivers/wire). rueidis, which does the rest (scanning, settings), was measured first:
+// with automatic pipelining on one connection per client and DisableCache it came to 0.35–0.5 of redis-benchmark's reads per second at
+// the same connections and pipelining, 4 × 8 and 16 × 8 of 1 KB on two cores, because it writes nearly each request by itself. Its own
+// path with a connection per request is bound by the same system calls as ours.
+package respbase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/redis/rueidis"
+
+	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/wire"
+)
+
+// The option that says how operations in flight are carried.
+const (
+	optionPipelining = "pipelining"
+	pipeliningAuto   = "auto"
+	pipeliningOff    = "off"
+)
+
+// Product is what tells one engine of the family from another.
+type Product struct {
+	Name, Title string
+	// Modes are the ways to have the server, the preferred first.
+	Modes []drivers.ServerMode
+	// Server describes the engine's own server.
+	Server *drivers.Server
+}
+
+// Engine returns the product's registration.
+func (p Product) Engine() drivers.Engine {
+	engine := drivers.Engine{
+		Name:            p.Name,
+		Title:           p.Title,
+		Family:          drivers.FamilyKeyValue,
+		Modes:           p.Modes,
+		Tiers:           []drivers.Tier{drivers.TierNone, drivers.TierProcess, drivers.TierOS},
+		Tier:            tierOf,
+		Ability:         (*client)(nil),
+		DatabaseAbility: (*database)(nil),
+		Options: []drivers.Option{{
+			Name:   optionPipelining,
+			Values: []string{pipeliningAuto, pipeliningOff},
+			Help:   "auto: one connection per client, with the requests of its threads in flight on it. off: a connection for each operation in flight",
+		}},
+		Connections: connections,
+		Server:      p.Server,
+	}
+	engine.Open = func(ctx context.Context, config drivers.Config) (drivers.Database, error) {
+		if problems := engine.CheckOptions(config.Options); len(problems) > 0 {
+			return nil, errors.New(problems[0])
+		}
+		return open(ctx, p, config)
+	}
+	return engine
+}
+
+// tierOf maps a profile to a tier: in memory as the vendor ships it, unless more is asked for.
+func tierOf(profile drivers.Profile) (drivers.Tier, error) {
+	switch {
+	case profile.Sync:
+		return drivers.TierOS, nil
+	case profile.Persisted:
+		return drivers.TierProcess, nil
+	}
+	return drivers.TierNone, nil
+}
+
+func pipelining(config drivers.Config) string {
+	if value, set := config.Options[optionPipelining]; set {
+		return value
+	}
+	return pipeliningAuto
+}
+
+func connections(config drivers.Config) int {
+	if pipelining(config) == pipeliningOff {
+		return config.Clients * config.Threads
+	}
+	return config.Clients
+}
+
+// database is an open server.
+type database struct {
+	product  Product
+	server   endpoint
+	template *corpus.Template
+	load     drivers.Config
+	alone    atomic.Bool  // the server's database held nothing else when it was prepared
+	sockets  atomic.Int64 // measured connections
+	closed   atomic.Bool
+}
+
+// open makes sure that the server is there and is one that this driver can use.
+func open(ctx context.Context, product Product, config drivers.Config) (drivers.Database, error) {
+	if config.Corpus == nil {
+		return nil, fmt.Errorf("%s needs a corpus", product.Name)
+	}
+	server, err := parseEndpoint(product, config.Endpoint, config.Credentials)
+	if err != nil {
+		return nil, err
+	}
+	d := &database{product: product, server: server, template: config.Corpus.Template(), load: config}
+	return d, d.control(ctx, "open", func(c rueidis.Client) error {
+		info, err := readInfo(ctx, c)
+		if err != nil {
+			return err
+		}
+		if info["cluster_enabled"] == "1" {
+			return drivers.Unsupported{Why: fmt.Sprintf("%s at %s is a node of a cluster: only single servers can be measured", product.Title, server.address)}
+		}
+		return nil
+	})
+}
+
+// Version returns the server's version, with its name when it is not Redis's own: relatives name Redis's version too, for compatibility.
+func (d *database) Version(ctx context.Context) (version string, err error) {
+	err = d.control(ctx, "read the version", func(c rueidis.Client) error {
+		info, err := readInfo(ctx, c)
+		if err != nil {
+			return err
+		}
+		for _, relative := range []string{"Valkey", "Dragonfly", "KeyDB"} {
+			if number := info[strings.ToLower(relative)+"_version"]; number != "" {
+				version = relative + " " + number
+				return nil
+			}
+		}
+		if version = info["redis_version"]; version != "" {
+			return nil
+		}
+		return errors.New("the server's INFO names no version")
+	})
+	return version, err
+}
+
+// Client opens a client's connections.
+func (d *database) Client(ctx context.Context, i int) (drivers.Client, error) {
+	if d.closed.Load() {
+		return nil, drivers.ErrClosed
+	}
+	protocol := wire.Protocol{Dial: d.dial, Parse: parse}
+	c := &client{database: d}
+	var err error
+	// One operation at a time is the same either way, and takes one goroutine less without a pipe.
+	if pipelining(d.load) == pipeliningAuto && d.load.Threads > 1 {
+		c.link, err = wire.NewPipe(ctx, protocol, d.load.Threads)
+	} else {
+		c.link, err = wire.NewDirect(ctx, protocol, d.load.Threads)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("client %d: %w", i, err)
+	}
+	return c, nil
+}
+
+// Sockets returns the number of measured connections that are open.
+func (d *database) Sockets() int { return int(d.sockets.Load()) }
+
+// Carries says how operations in flight are carried.
+func (d *database) Carries() string {
+	if pipelining(d.load) == pipeliningOff {
+		return "one connection per thread, without pipelining"
+	}
+	return "one connection per client, with the requests of its threads pipelined over it"
+}
+
+// Close ends the use of the database. No connection is open beside those of clients.
+func (d *database) Close() error {
+	d.closed.Store(true)
+	return nil
+}

@@ -1,0 +1,13 @@
+package host
+
+import (
+	"errors"
+	"os"
+)
+
+func newMachine() (machine, error) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		return nil, errors.New("/proc is not mounted")
+	}
+	return newProcFS(), nil
+}

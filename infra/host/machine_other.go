@@ -1,0 +1,12 @@
+//go:build !linux
+
+package host
+
+import (
+	"errors"
+	"runtime"
+)
+
+func newMachine() (machine, error) {
+	return nil, errors.New("resources of processes are read from /proc, which " + runtime.GOOS + " does not have")
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/durabench/durabench/infra/home"
+)
+
+// serveCommand is the hidden command that serves the host for a detached run.
+func (a *app) serveCommand() *cobra.Command {
+	var host string
+	command := &cobra.Command{
+		Use:    "serve",
+		Short:  "Serve this host until no run is left (started by run --detach)",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+	}
+	command.Flags().StringVar(&host, "host", "", "name of this host")
+	command.RunE = func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), host) }
+	return command
+}
+
+// lull is how long no run must be open before the background worker ends.
+const lull = 20 * time.Second
+
+func (a *app) serve(ctx context.Context, host string) error {
+	s, err := a.connect(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer s.close(true)
+	k, err := s.serveHost(host)
+	if err != nil {
+		return err
+	}
+	defer k.stop()
+	// The command that started this process waits for the file.
+	quiet := time.Now()
+	for ctx.Err() == nil && time.Since(quiet) < lull {
+		open, err := s.openRuns(ctx)
+		if err != nil || open > 0 {
+			quiet = time.Now() // a server that does not answer may come back
+		}
+		if err := k.failure(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(2 * time.Second):
+		}
+	}
+	return nil
+}
+
+// openRuns counts the runs that are not over.
+func (s *session) openRuns(ctx context.Context) (int64, error) {
+	answer, err := s.client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+		Namespace: s.server.Namespace, Query: "WorkflowType = 'Benchmark' AND ExecutionStatus = 'Running'",
+	})
+	return answer.GetCount(), err
+}
+
+// serveInBackground starts a process that serves the host as long as there are runs. One too many is no harm: the lock lets one serve.
+func (s *session) serveInBackground(host string) error {
+	executable, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find our own program: %w", err)
+	}
+	work, err := home.Work()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		return fmt.Errorf("make the work directory: %w", err)
+	}
+	log, err := os.OpenFile(filepath.Join(work, "serve.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the background worker's log: %w", err)
+	}
+	defer log.Close()
+	command := exec.Command(executable, "serve", "--host", host)
+	command.Stdout, command.Stderr = log, log
+	command.Dir = work
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the terminal's Ctrl-C is not for it
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("start the background worker: %w", err)
+	}
+	return command.Process.Release()
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/durabench/durabench/infra/temporal"
+	"github.com/durabench/durabench/workers/serve"
+)
+
+// session is a command's connection to Temporal.
+type session struct {
+	server     *temporal.Server
+	client     client.Client
+	attributes bool // the server has our search attributes
+	app        *app
+	use        *temporal.Use // keeps other commands from stopping a server that this one uses
+}
+
+// connect finds the Temporal server, starting one of ours if there is none and start is set, and connects to it.
+func (a *app) connect(ctx context.Context, start bool) (*session, error) {
+	say := a.sayer()
+	server, err := temporal.Find(ctx, temporal.FindOptions{StartNone: !start, Progress: say, Logger: a.logger()})
+	if err != nil {
+		return nil, err
+	}
+	s := &session{server: server, app: a}
+	if s.use, err = server.Hold(); err != nil {
+		return nil, err
+	}
+	if err := s.dial(ctx); err != nil {
+		s.close(true)
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *session) dial(ctx context.Context) error {
+	options := temporal.Options{Namespace: s.server.Namespace, Logger: s.app.logger()}
+	if s.server.Origin != temporal.OriginEnvironment {
+		options.Address = s.server.Address
+	}
+	c, err := temporal.Dial(ctx, options)
+	if err != nil {
+		return err
+	}
+	s.client = c
+	if err := temporal.EnsureNamespace(ctx, c, s.server.Namespace); err != nil {
+		return err
+	}
+	report, err := temporal.EnsureSearchAttributes(ctx, c, s.server.Namespace)
+	if err != nil {
+		return err
+	}
+	s.attributes = len(report.Missing) == 0
+	for name, why := range report.Missing {
+		s.app.logger().Warn("search attribute is missing, runs go without", "attribute", name, "reason", why)
+	}
+	return nil
+}
+
+// close disconnects. With stop, a server that is ours and that nobody else uses ends too.
+func (s *session) close(stop bool) {
+	if s.client != nil {
+		s.client.Close()
+	}
+	if s.use == nil {
+		return
+	}
+	// The command may be ending because its context has: stopping needs one of its own.
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	if err := s.use.Release(ctx, stop); err != nil {
+		s.app.logger().Warn("temporal server not stopped", "error", err)
+	}
+}
+
+// url is the page of a run in the Temporal UI, "" when there is none.
+func (s *session) url(workflowID, execution string) string {
+	return temporal.RunURL(s.server, s.server.Namespace, workflowID, execution)
+}
+
+// sayer returns how long waits tell about themselves: lines on stderr.
+func (a *app) sayer() func(string) {
+	return func(text string) { fmt.Fprintln(a.stderr, text) }
+}
+
+// hostName is the name of this machine's queue: what --host or DURABENCH_HOST says, else its own name.
+func hostName(flag string) (string, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	if name := os.Getenv("DURABENCH_HOST"); name != "" {
+		return name, nil
+	}
+	return serve.HostName()
+}
+
+func printf(w io.Writer, format string, args ...any) { fmt.Fprintf(w, format, args...) }
