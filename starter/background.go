@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -37,13 +39,13 @@ func (a *app) serve(ctx context.Context, host string) error {
 	if err != nil {
 		return err
 	}
-	defer s.close(true)
+	defer s.close()
 	k, err := s.serveHost(host)
 	if err != nil {
 		return err
 	}
 	defer k.stop()
-	// The command that started this process waits for the file.
+	printf(a.stdout, "%s\n", servesLine) // the command that started this process waits for it
 	quiet := time.Now()
 	for ctx.Err() == nil && time.Since(quiet) < lull {
 		open, err := s.openRuns(ctx)
@@ -69,8 +71,12 @@ func (s *session) openRuns(ctx context.Context) (int64, error) {
 	return answer.GetCount(), err
 }
 
-// serveInBackground starts a process that serves the host as long as there are runs. One too many is no harm: the lock lets one serve.
-func (s *session) serveInBackground(host string) error {
+// servesLine is what the background worker prints when it is there.
+const servesLine = "serving"
+
+// serveInBackground starts a process that serves the host as long as there are runs, and returns when it is connected: from then on it
+// keeps the Temporal server running. One too many is no harm: a lock lets only one serve.
+func serveInBackground(ctx context.Context, host string) error {
 	executable, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find our own program: %w", err)
@@ -82,17 +88,39 @@ func (s *session) serveInBackground(host string) error {
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return fmt.Errorf("make the work directory: %w", err)
 	}
-	log, err := os.OpenFile(filepath.Join(work, "serve.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	log, err := os.OpenFile(filepath.Join(work, "serve.log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("open the background worker's log: %w", err)
 	}
 	defer log.Close()
 	command := exec.Command(executable, "serve", "--host", host)
-	command.Stdout, command.Stderr = log, log
+	command.Stderr = log
 	command.Dir = work
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the terminal's Ctrl-C is not for it
+	says, err := command.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("start the background worker: %w", err)
+	}
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start the background worker: %w", err)
 	}
-	return command.Process.Release()
+	line := make(chan string, 1)
+	go func() {
+		text, _ := bufio.NewReader(says).ReadString('\n')
+		line <- strings.TrimSpace(text)
+	}()
+	select {
+	case text := <-line:
+		if text == servesLine {
+			return command.Process.Release()
+		}
+		err = fmt.Errorf("the background worker ended; its log is %s", log.Name())
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-time.After(time.Minute):
+		err = fmt.Errorf("the background worker is not ready after a minute; its log is %s", log.Name())
+	}
+	_ = command.Process.Kill()
+	_ = command.Wait()
+	return err
 }

@@ -26,7 +26,7 @@ func (a *app) cancel(ctx context.Context, runID string) error {
 	if err != nil {
 		return err
 	}
-	defer s.close(true)
+	defer s.close()
 	run, stop, err := s.pickUp(ctx, runID)
 	if err != nil {
 		return err

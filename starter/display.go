@@ -128,7 +128,7 @@ func (v legView) status() string {
 	case v.Running:
 		text := fmt.Sprintf("%s/%s  %s/s", count(v.Done), count(v.Total), count(int64(v.Rate)))
 		if v.P99 > 0 {
-			text += "  p99 " + result.Duration(int64(v.P99))
+			text += "  p99 " + latency(int64(v.P99))
 		}
 		if v.Failed > 0 {
 			text += fmt.Sprintf("  %s failed", count(v.Failed))

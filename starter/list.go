@@ -72,11 +72,11 @@ func (a *app) allRuns(ctx context.Context, where string, limit int) ([]runRow, e
 	}
 	s, err := a.connect(ctx, false)
 	switch {
-	case errors.Is(err, temporal.ErrNoServer):
+	case errors.Is(err, temporal.ErrNotRunning):
 	case err != nil:
 		return nil, err
 	default:
-		defer s.close(false)
+		defer s.close()
 		known, err := s.runs(ctx, limit)
 		if err != nil {
 			return nil, err

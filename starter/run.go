@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -99,7 +100,7 @@ func (a *app) run(ctx context.Context, flags *spec.Flags, f runFlags) error {
 	if f.detach {
 		return a.detach(ctx, s, in, r, local)
 	}
-	defer s.close(true)
+	defer s.close()
 	if local {
 		k, err := s.serveHost(host)
 		if err != nil {
@@ -135,27 +136,25 @@ func (s *session) begin(ctx context.Context, in workflows.BenchmarkInput, r *req
 
 // detach starts the run and leaves it to a worker in the background.
 func (a *app) detach(ctx context.Context, s *session, in workflows.BenchmarkInput, r *request, local bool) error {
+	defer s.close()
 	if local {
-		if err := s.serveInBackground(in.Host); err != nil {
-			s.close(true)
+		if err := serveInBackground(ctx, in.Host); err != nil {
 			return err
 		}
 	}
 	run, err := s.begin(ctx, in, r)
 	if err != nil {
-		s.close(true)
 		return err
 	}
+	url := s.url(run.GetID(), run.GetRunID())
 	if a.format == "json" {
-		printf(a.stdout, "{\"run\":%q,\"workflow\":%q,\"url\":%q}\n", in.RunID, run.GetID(), s.url(run.GetID(), run.GetRunID()))
-	} else {
-		printf(a.stdout, "%s\n", in.RunID)
-		if url := s.url(run.GetID(), run.GetRunID()); url != "" {
-			printf(a.stderr, "%s\n", url)
-		}
-		printf(a.stderr, "starter watch %s shows it, starter cancel %s ends it\n", in.RunID, in.RunID)
+		return json.NewEncoder(a.stdout).Encode(map[string]string{"run": in.RunID, "workflow": run.GetID(), "url": url})
 	}
-	s.close(false)
+	printf(a.stdout, "%s\n", in.RunID)
+	if url != "" {
+		printf(a.stderr, "%s\n", url)
+	}
+	printf(a.stderr, "starter watch %s shows it, starter cancel %s ends it\n", in.RunID, in.RunID)
 	return nil
 }
 

@@ -19,33 +19,24 @@ type session struct {
 	client     client.Client
 	attributes bool // the server has our search attributes
 	app        *app
-	use        *temporal.Use // keeps other commands from stopping a server that this one uses
 }
 
 // connect finds the Temporal server, starting one of ours if there is none and start is set, and connects to it.
 func (a *app) connect(ctx context.Context, start bool) (*session, error) {
-	say := a.sayer()
-	server, err := temporal.Find(ctx, temporal.FindOptions{StartNone: !start, Progress: say, Logger: a.logger()})
+	server, err := temporal.Find(ctx, temporal.FindOptions{NoStart: !start, Progress: a.say})
 	if err != nil {
 		return nil, err
 	}
 	s := &session{server: server, app: a}
-	if s.use, err = server.Hold(); err != nil {
-		return nil, err
-	}
 	if err := s.dial(ctx); err != nil {
-		s.close(true)
+		s.close()
 		return nil, err
 	}
 	return s, nil
 }
 
 func (s *session) dial(ctx context.Context) error {
-	options := temporal.Options{Namespace: s.server.Namespace, Logger: s.app.logger()}
-	if s.server.Origin != temporal.OriginEnvironment {
-		options.Address = s.server.Address
-	}
-	c, err := temporal.Dial(ctx, options)
+	c, err := s.server.Dial(ctx, temporal.Options{Logger: s.app.logger()})
 	if err != nil {
 		return err
 	}
@@ -64,18 +55,15 @@ func (s *session) dial(ctx context.Context) error {
 	return nil
 }
 
-// close disconnects. With stop, a server that is ours and that nobody else uses ends too.
-func (s *session) close(stop bool) {
+// close disconnects. A server of ours that nobody else uses ends too.
+func (s *session) close() {
 	if s.client != nil {
 		s.client.Close()
-	}
-	if s.use == nil {
-		return
 	}
 	// The command may be ending because its context has: stopping needs one of its own.
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
-	if err := s.use.Release(ctx, stop); err != nil {
+	if _, err := s.server.Stop(ctx); err != nil {
 		s.app.logger().Warn("temporal server not stopped", "error", err)
 	}
 }
@@ -85,10 +73,8 @@ func (s *session) url(workflowID, execution string) string {
 	return temporal.RunURL(s.server, s.server.Namespace, workflowID, execution)
 }
 
-// sayer returns how long waits tell about themselves: lines on stderr.
-func (a *app) sayer() func(string) {
-	return func(text string) { fmt.Fprintln(a.stderr, text) }
-}
+// say tells about a long wait, in a line on stderr.
+func (a *app) say(text string) { printf(a.stderr, "%s\n", text) }
 
 // hostName is the name of this machine's queue: what --host or DURABENCH_HOST says, else its own name.
 func hostName(flag string) (string, error) {

@@ -35,7 +35,7 @@ func (a *app) up(ctx context.Context, flag string) error {
 	if err != nil {
 		return err
 	}
-	defer s.close(true)
+	defer s.close()
 	k, err := s.serveHost(host)
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/durabench/durabench/bench/plan"
-	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/workflows"
 )
 
@@ -116,10 +115,10 @@ func headline(row workflows.Row) string {
 	}
 	text := count(int64(*row.Rate)) + "/s"
 	if row.P50 != nil {
-		text += "  p50 " + result.Duration(*row.P50)
+		text += "  p50 " + latency(*row.P50)
 	}
 	if row.P99 != nil {
-		text += "  p99 " + result.Duration(*row.P99)
+		text += "  p99 " + latency(*row.P99)
 	}
 	return text
 }

@@ -61,6 +61,31 @@ func ready(ctx context.Context, running *process.Running) error {
 	return conn.Close(ctx)
 }
 
+// directory makes a directory that the account of a server may pass through, which it may not through those of testing.
+func directory(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("", "durabench-postgres-")
+	if err == nil {
+		err = os.Chmod(dir, 0o711)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}
+
+// private starts a server for one test alone.
+func private(tb testing.TB, change func(*process.Options)) *process.Running {
+	tb.Helper()
+	dir := directory(tb)
+	tb.Cleanup(func() {
+		if err := process.Stop(context.Background(), dir, false); err != nil {
+			tb.Error(err)
+		}
+	})
+	return start(tb, dir, change)
+}
+
 // start starts a server in a directory of its own, or skips the test where PostgreSQL is not installed on a developer's machine.
 func start(tb testing.TB, dir string, change func(*process.Options)) *process.Running {
 	tb.Helper()
@@ -91,14 +116,7 @@ func server(tb testing.TB, tier drivers.Tier, profile drivers.Profile) *process.
 		return running
 	}
 	if servers.dir == "" {
-		dir, err := os.MkdirTemp("", "durabench-postgres-")
-		if err != nil {
-			tb.Fatal(err)
-		}
-		servers.dir, servers.byKey = dir, make(map[string]*process.Running)
-		if err := os.Chmod(dir, 0o711); err != nil {
-			tb.Fatal(err)
-		}
+		servers.dir, servers.byKey = directory(tb), make(map[string]*process.Running)
 	}
 	running := start(tb, servers.dir+"/"+key, func(o *process.Options) { o.Tier, o.Profile = tier, profile })
 	servers.byKey[key] = running
