@@ -137,6 +137,11 @@ func gatherLegs(ctx context.Context, kept store.Store, in AssembleInput) ([]resu
 			continue
 		}
 		number := len(legs) + 1
+		if known, ok := missing[step.ID]; ok {
+			// Not what may lie in the store under its name: this run did not put it there.
+			legs = append(legs, unmeasured(step, known.Verdict, known.Why))
+			continue
+		}
 		data, err := kept.Get(ctx, store.LegKey(in.Run.ID, number, step.ID))
 		switch {
 		case err == nil:
@@ -146,7 +151,7 @@ func gatherLegs(ctx context.Context, kept store.Store, in AssembleInput) ([]resu
 			}
 			legs = append(legs, *leg)
 		case errors.Is(err, store.ErrNotFound):
-			legs = append(legs, unmeasured(step, missing))
+			legs = append(legs, unmeasured(step, result.NotRun, "the run ended before it"))
 		default:
 			return nil, passing(TypeInfrastructure, fmt.Errorf("read leg %s: %w", step.ID, err))
 		}
@@ -155,15 +160,11 @@ func gatherLegs(ctx context.Context, kept store.Store, in AssembleInput) ([]resu
 }
 
 // unmeasured is a leg without numbers.
-func unmeasured(step plan.Step, missing map[string]MissingLeg) result.Leg {
-	leg := result.Leg{
-		ID: step.ID, Title: step.Title, Kind: string(step.Kind), Verdict: result.NotRun, Why: "the run ended before it",
+func unmeasured(step plan.Step, verdict result.Verdict, why string) result.Leg {
+	return result.Leg{
+		ID: step.ID, Title: step.Title, Kind: string(step.Kind), Verdict: verdict, Why: why,
 		Clients: step.Clients, Threads: step.Threads, Planned: step.Samples,
 	}
-	if known, ok := missing[step.ID]; ok {
-		leg.Verdict, leg.Why = known.Verdict, known.Why
-	}
-	return leg
 }
 
 // gatherFound returns the database as the untimed steps found it, completed by what was known before.

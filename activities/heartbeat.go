@@ -18,6 +18,8 @@ type Heartbeat struct {
 	Waiting  string         `json:"waiting,omitempty"`
 	Progress *load.Progress `json:"progress,omitempty"` // of a running leg
 	At       time.Time      `json:"at"`
+	// Failures counts the attempts in a row whose agent could not be had, so that this ends.
+	Failures int `json:"failures,omitempty"`
 }
 
 // Remaining estimates how long the leg will still run; not when it has only begun or is not counted.

@@ -21,6 +21,10 @@ import (
 // CauseWorkerLost is the cause of the interruption of a leg whose worker went away while the agent measured on.
 const CauseWorkerLost = "worker-lost"
 
+// maxFailures is how many attempts in a row may find no agent before the run is given up. Attempts are not counted by Temporal, as most
+// of them only take over waiting from a worker that was stopped.
+const maxFailures = 3
+
 // cancelTimeout bounds how long a cancelled leg takes to stop and to keep what it has.
 const cancelTimeout = 45 * time.Second
 
@@ -58,14 +62,16 @@ type StepResult struct {
 // measuring without a worker, or has finished, and nothing is repeated. When the workflow is cancelled the step is, too, and what it has
 // measured until then is its result.
 func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
-	beat := startBeat(ctx, Heartbeat{Step: in.Step.ID, Waiting: "starting the agent"})
+	failures := failuresBefore(ctx)
+	beat := startBeat(ctx, Heartbeat{Step: in.Step.ID, Waiting: "starting the agent", Failures: failures})
 	defer beat.stop()
 	ctx, release := untilStop(ctx)
 	defer release()
 
 	client, status, err := l.begin(ctx, in)
 	if err != nil {
-		return StepResult{}, l.explain(ctx, in, err)
+		beat.tell(Heartbeat{Step: in.Step.ID, Waiting: "starting the agent", Failures: failures + 1})
+		return StepResult{}, l.explain(ctx, in, failures+1, err)
 	}
 	defer client.Close()
 	var interruptions []result.Interruption
@@ -83,9 +89,18 @@ func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
 		outcome, err = stopStep(ctx, client, in.Step.ID)
 	}
 	if err != nil {
-		return StepResult{}, l.explain(ctx, in, err)
+		return StepResult{}, l.explain(ctx, in, 1, err)
 	}
 	return l.conclude(in, outcome, interruptions)
+}
+
+// failuresBefore returns how many attempts before this one, in a row, found no agent.
+func failuresBefore(ctx context.Context) int {
+	var last Heartbeat
+	if !activity.HasHeartbeatDetails(ctx) || activity.GetHeartbeatDetails(ctx, &last) != nil {
+		return 0
+	}
+	return last.Failures
 }
 
 // untilStop returns a context that also ends when the worker is being stopped: waiting is given up at once then, as the agent needs none.
@@ -152,7 +167,7 @@ func stopStep(ctx context.Context, client *agent.Client, id string) (agent.Outco
 }
 
 // explain tells Temporal what to do about an error of the agent's.
-func (l *Leg) explain(ctx context.Context, in RunLegInput, err error) error {
+func (l *Leg) explain(ctx context.Context, in RunLegInput, failures int, err error) error {
 	err = fmt.Errorf("step %s: %w", in.Step.ID, err)
 	var typed *temporal.ApplicationError
 	switch {
@@ -164,6 +179,8 @@ func (l *Leg) explain(ctx context.Context, in RunLegInput, err error) error {
 		return typed
 	case errors.Is(err, agent.ErrDifferentStep):
 		return permanent(TypeSpec, err)
+	case failures >= maxFailures:
+		return permanent(TypeAgent, fmt.Errorf("%w (given up after %d attempts)", err, failures))
 	default:
 		return passing(TypeAgent, err)
 	}

@@ -28,7 +28,7 @@ type legView struct {
 
 // runView is what a display shows of a run.
 type runView struct {
-	Waiting string // what is being waited for, e.g. "the server to start"
+	Waiting string // what goes on or is waited for, e.g. "starting the server"
 	Legs    []legView
 }
 
@@ -68,7 +68,7 @@ func (b *bars) show(view runView) {
 				if b.text == "" {
 					return ""
 				}
-				return "waiting for " + b.text
+				return b.text + " …"
 			})))
 	}
 	for i, leg := range view.Legs {
@@ -152,17 +152,20 @@ func (v legView) eta() time.Duration {
 // lines is the display for files and pipes: a line when something changes, and one every ten seconds in a leg.
 type lines struct {
 	w       io.Writer
-	waiting string
+	waiting string // what the last look saw being waited for
+	said    bool   // and whether it was printed
 	shown   map[string]bool
 	last    time.Time
 }
 
 func (l *lines) show(view runView) {
-	if view.Waiting != l.waiting {
-		l.waiting = view.Waiting
-		if view.Waiting != "" {
-			fmt.Fprintf(l.w, "waiting for %s\n", view.Waiting)
-		}
+	// What takes less than two looks is not worth a line.
+	switch {
+	case view.Waiting != l.waiting:
+		l.waiting, l.said = view.Waiting, false
+	case view.Waiting != "" && !l.said:
+		l.said = true
+		fmt.Fprintf(l.w, "%s …\n", view.Waiting)
 	}
 	for _, leg := range view.Legs {
 		if leg.Running && !l.shown["start "+leg.ID] {

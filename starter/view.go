@@ -80,7 +80,7 @@ func (v *viewer) look(ctx context.Context) (runView, error) {
 	case beating && beat.Progress == nil:
 		now.Waiting = beat.Waiting
 	case !beating && activity != "":
-		now.Waiting = fmt.Sprintf("a worker for %s (%s)", workflows.HostQueue(v.input.Host), activity)
+		now.Waiting = fmt.Sprintf("waiting for a worker that serves %s (%s)", workflows.HostQueue(v.input.Host), activity)
 	}
 	for _, step := range v.input.Plan.Timed() {
 		now.Legs = append(now.Legs, v.leg(step, beat))

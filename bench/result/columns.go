@@ -3,7 +3,6 @@ package result
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -200,26 +199,7 @@ func (u unit) show(ns float64) string {
 // heading returns the block above the table: pairs of a word and what is to be known.
 func (l *layout) heading() [][2]string {
 	d := l.doc
-	engine := strings.TrimSpace(d.Engine.Title+" "+d.Engine.Version) + ", " + d.Engine.Server
-	if d.Engine.Tier == "" {
-		engine += fmt.Sprintf(", durability tier %s asked for and not read back", d.Engine.TierAsked)
-	} else if d.Engine.Tier != d.Engine.TierAsked {
-		engine += fmt.Sprintf(", durability tier %s (%s asked for)", d.Engine.Tier, d.Engine.TierAsked)
-	} else {
-		engine += ", durability tier " + d.Engine.Tier
-	}
-	work := fmt.Sprintf("%d clients × %d threads, %s rows, %s keys, seed %d", d.Engine.Clients, d.Engine.Threads, comma(d.Corpus.Rows), d.Corpus.Key, d.Corpus.Seed)
-	host := []string{d.Host.OS + "/" + d.Host.Arch, fmt.Sprintf("%d CPUs", d.Host.CPUs)}
-	if d.Host.CPUModel != "" {
-		host = slices.Insert(host, 0, d.Host.CPUModel)
-	}
-	if d.Host.Name != "" {
-		host = slices.Insert(host, 0, d.Host.Name)
-	}
-	if d.Host.MemoryBytes > 0 {
-		host = append(host, humanize.IBytes(uint64(d.Host.MemoryBytes)))
-	}
-	harness := "durabench " + d.Harness.Version + ", own cost not measured"
+	harness := strings.TrimSpace("durabench "+d.Harness.Version) + ", own cost not measured"
 	if c := d.Calibration; c != nil {
 		harness = fmt.Sprintf("durabench %s, own cost %s ns per operation (dry run)", d.Harness.Version, figure(c.NsPerOp))
 	}
@@ -227,11 +207,47 @@ func (l *layout) heading() [][2]string {
 	if d.Run.Why != "" {
 		verdict += ": " + d.Run.Why
 	}
-	pairs := [][2]string{{"run", d.Run.ID}, {"engine", engine}, {"load", work}, {"host", strings.Join(host, ", ")}, {"harness", harness}, {"verdict", verdict}}
+	work := fmt.Sprintf("%d clients × %d threads, %s rows, %s keys, seed %d", d.Engine.Clients, d.Engine.Threads, comma(d.Corpus.Rows), d.Corpus.Key, d.Corpus.Seed)
+	pairs := [][2]string{{"run", d.Run.ID}, {"engine", engineText(d.Engine)}, {"load", work}, {"host", hostText(d.Host)}, {"harness", harness}, {"verdict", verdict}}
 	for i := range pairs {
 		pairs[i][1] = oneLine(pairs[i][1])
 	}
 	return pairs
+}
+
+func engineText(e Engine) string {
+	parts := []string{strings.TrimSpace(e.Title + " " + e.Version)}
+	if e.Server != "" {
+		parts = append(parts, e.Server)
+	}
+	switch {
+	case e.Tier != "" && e.Tier == e.TierAsked:
+		parts = append(parts, "durability tier "+e.Tier)
+	case e.Tier != "":
+		parts = append(parts, fmt.Sprintf("durability tier %s (%s asked for)", e.Tier, e.TierAsked))
+	case e.TierAsked != "":
+		parts = append(parts, fmt.Sprintf("durability tier %s asked for and not read back", e.TierAsked))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func hostText(h Host) string {
+	var parts []string
+	for _, part := range []string{h.Name, h.CPUModel, strings.Trim(h.OS+"/"+h.Arch, "/")} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if h.CPUs > 0 {
+		parts = append(parts, fmt.Sprintf("%d CPUs", h.CPUs))
+	}
+	if h.MemoryBytes > 0 {
+		parts = append(parts, humanize.IBytes(uint64(h.MemoryBytes)))
+	}
+	if len(parts) == 0 {
+		return "not known"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // footnotes returns what the cells leave open: why a leg has its verdict, what happened to it, and why a resource is absent.
@@ -289,7 +305,9 @@ func (l *layout) resourceNotes() []string {
 			add(leg, "server", m.ServerNote)
 			add(leg, "server", m.Server.missing())
 		}
-		add(leg, "agent", m.AgentNote)
+		if m.Agent == nil || m.Agent.MemoryKind == "rss" { // other remarks, such as how the agent was set up, explain no cell
+			add(leg, "agent", m.AgentNote)
+		}
 		add(leg, "agent", m.Agent.missing())
 	}
 	for i, text := range texts {

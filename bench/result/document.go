@@ -56,12 +56,12 @@ type Run struct {
 	Namespace  string    `json:"namespace,omitempty"`
 }
 
-// Harness is the build that measured.
+// Harness is the build that measured. Its version and Go are only absent in a run that ended before anything was known.
 type Harness struct {
-	Version  string `json:"version"`
+	Version  string `json:"version,omitempty"`
 	Revision string `json:"revision,omitempty"` // source revision; absent when the build does not know it
 	Modified bool   `json:"modified,omitempty"` // built from a tree with changes
-	Go       string `json:"go"`
+	Go       string `json:"go,omitempty"`
 	Cgo      bool   `json:"cgo"`
 }
 
@@ -82,17 +82,17 @@ type Setting struct {
 	Why   string `json:"why,omitempty"`
 }
 
-// Engine is the database as it was found.
+// Engine is the database as it was found. Where nothing was measured, it may be known only by what was asked for.
 type Engine struct {
 	Name        string    `json:"name"`
 	Title       string    `json:"title"`
 	Family      string    `json:"family"`
 	Version     string    `json:"version,omitempty"`
-	Server      string    `json:"server"` // embedded, process, docker or endpoint
+	Server      string    `json:"server,omitempty"` // embedded, process, docker or endpoint; absent when it was not yet chosen
 	Endpoint    string    `json:"endpoint,omitempty"`
 	ImageDigest string    `json:"imageDigest,omitempty"`
 	Binary      string    `json:"binary,omitempty"`
-	TierAsked   string    `json:"tierAsked"`
+	TierAsked   string    `json:"tierAsked,omitempty"`
 	Tier        string    `json:"tier,omitempty"` // read back
 	Settings    []Setting `json:"settings"`       // read back on a measured connection
 	Profile     []Setting `json:"profile"`        // what we set, and why
@@ -102,14 +102,15 @@ type Engine struct {
 	Carries     string    `json:"carries,omitempty"` // how operations in flight are carried
 }
 
-// Host is the machine's fingerprint. Fields that could not be read are absent.
+// Host is the machine's fingerprint. Fields that could not be read are absent; system, CPUs and digest only in a run that ended before
+// its host was looked at.
 type Host struct {
-	Name        string   `json:"name"`
-	OS          string   `json:"os"`
-	Arch        string   `json:"arch"`
+	Name        string   `json:"name,omitempty"`
+	OS          string   `json:"os,omitempty"`
+	Arch        string   `json:"arch,omitempty"`
 	Kernel      string   `json:"kernel,omitempty"`
 	CPUModel    string   `json:"cpuModel,omitempty"`
-	CPUs        int      `json:"cpus"` // that processes here may run on: by affinity, not by cgroup
+	CPUs        int      `json:"cpus,omitempty"` // that processes here may run on: by affinity, not by cgroup
 	MemoryBytes int64    `json:"memoryBytes,omitempty"`
 	Governor    string   `json:"governor,omitempty"`
 	THP         string   `json:"transparentHugePages,omitempty"`
@@ -119,7 +120,7 @@ type Host struct {
 	CgroupCPUs  *float64 `json:"cgroupCpus,omitempty"`
 	CgroupBytes *int64   `json:"cgroupMemoryBytes,omitempty"`
 	Filesystem  string   `json:"filesystem,omitempty"` // of the data directory
-	Digest      string   `json:"digest"`               // of the fields above but the name, as Fingerprint gives it
+	Digest      string   `json:"digest,omitempty"`     // of the fields above but the name, as Fingerprint gives it
 }
 
 // Calibration is the harness's own cost, measured on the dry engine in this run on this host.

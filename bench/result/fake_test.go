@@ -37,6 +37,7 @@ func fakeMeasured(unit int64) *Measured {
 			Processes: 1, CPUCores: new(0.4), CPUSeconds: new(0.04), MemoryMean: new(int64(30 << 20)), MemoryPeak: new(int64(31 << 20)),
 			MemoryKind: "pss", ReadBytes: new(int64(0)), WrittenBytes: new(int64(512)),
 		},
+		AgentNote: "GOGC=400",
 	}
 }
 
@@ -128,6 +129,14 @@ func emptyDocument() *Document {
 	return d
 }
 
+// unpreparedDocument is a run that ended before its host was looked at.
+func unpreparedDocument() *Document {
+	d := fakeDocument()
+	d.Legs, d.Run.Verdict, d.Run.Why = d.Legs[6:], Failed, "the host cannot be prepared"
+	d.Host, d.Harness, d.Calibration, d.Engine.Server, d.Engine.Version, d.Engine.Tier = Host{}, Harness{}, nil, "", "", ""
+	return d
+}
+
 // seal sets the digests.
 func seal(d *Document) {
 	d.SpecDigest, _ = SpecDigest(d.Spec)
@@ -135,7 +144,7 @@ func seal(d *Document) {
 }
 
 func TestFakesAreValid(t *testing.T) {
-	for name, d := range map[string]*Document{"fake": fakeDocument(), "embedded": embeddedDocument(), "empty": emptyDocument()} {
+	for name, d := range map[string]*Document{"fake": fakeDocument(), "embedded": embeddedDocument(), "empty": emptyDocument(), "unprepared": unpreparedDocument()} {
 		if err := d.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

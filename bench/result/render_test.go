@@ -34,6 +34,7 @@ func TestTablesMatchTheirGoldenFiles(t *testing.T) {
 		{"embedded.txt", embeddedDocument(), table(TableOptions{})},
 		{"embedded.csv", embeddedDocument(), WriteCSV},
 		{"empty.txt", emptyDocument(), table(TableOptions{})},
+		{"unprepared.txt", unpreparedDocument(), table(TableOptions{})},
 		{"empty.csv", emptyDocument(), WriteCSV},
 		{"empty.md", emptyDocument(), WriteMarkdown},
 	} {

@@ -40,7 +40,7 @@ func (d *Document) contradictions() []error {
 	if want, err := SpecDigest(d.Spec); err == nil && want != d.SpecDigest {
 		p.add("specDigest", "is %s, but the spec's digest is %s", shorten(d.SpecDigest), shorten(want))
 	}
-	if want := d.Host.Fingerprint(); want != "" && want != d.Host.Digest {
+	if want := d.Host.Fingerprint(); want != "" && d.Host.Digest != "" && want != d.Host.Digest {
 		p.add("host/digest", "is %s, but the fingerprint's digest is %s", shorten(d.Host.Digest), shorten(want))
 	}
 	measured := false
@@ -56,6 +56,9 @@ func (d *Document) contradictions() []error {
 		measured = measured || leg.Measured != nil
 		p.found = append(p.found, leg.contradictions(at)...)
 	}
+	if measured {
+		d.checkKnown(&p)
+	}
 	if e := d.Engine; measured && e.Tier != "" && e.Tier != e.TierAsked {
 		p.add("engine/tier", "legs were measured at tier %q, but %q was asked for", e.Tier, e.TierAsked)
 	}
@@ -67,6 +70,27 @@ func (d *Document) contradictions() []error {
 		p.add("run/why", "is missing: the run is %q, worse than its legs (%q)", d.Run.Verdict, worst)
 	}
 	return p.found
+}
+
+// checkKnown checks that what could explain a number is there. A run that ended before anything was measured may lack it.
+func (d *Document) checkKnown(p *problems) {
+	for _, need := range []struct {
+		place   string
+		missing bool
+	}{
+		{"harness/version", d.Harness.Version == ""},
+		{"harness/go", d.Harness.Go == ""},
+		{"engine/server", d.Engine.Server == ""},
+		{"engine/tierAsked", d.Engine.TierAsked == ""},
+		{"host/os", d.Host.OS == ""},
+		{"host/arch", d.Host.Arch == ""},
+		{"host/cpus", d.Host.CPUs == 0},
+		{"host/digest", d.Host.Digest == ""},
+	} {
+		if need.missing {
+			p.add(need.place, "is missing, but legs were measured")
+		}
+	}
 }
 
 func checkTimes(p *problems, r Run) {

@@ -86,6 +86,9 @@ func TestValidateNamesEveryContradiction(t *testing.T) {
 		{"no spec", func(d *Document) { d.Spec = nil }, []string{"spec: got null, want object"}},
 		{"spec is no JSON", func(d *Document) { d.Spec = json.RawMessage(`{`) }, []string{"json"}},
 		{"other version", func(d *Document) { d.Schema = 2 }, []string{"schema: format version 2"}},
+		{"measured on nothing known", func(d *Document) {
+			d.Host, d.Harness, d.Engine.Server, d.Engine.TierAsked, d.Engine.Tier = Host{}, Harness{}, "", "", ""
+		}, []string{"harness/version: is missing", "harness/go", "engine/server", "engine/tierAsked", "host/os", "host/arch", "host/cpus", "host/digest: is missing, but legs were measured"}},
 		{"several at once", func(d *Document) {
 			d.Legs[0].Measured.Service.P99, d.Legs[1].ID, d.Run.ID = 1, "create", ""
 		}, []string{"run/id: ", "service/p99", "also the id"}},
@@ -123,8 +126,12 @@ func TestValidateAllowsWhatIsTrue(t *testing.T) {
 		"checked in the warm-up":   func(d *Document) { l := &d.Legs[0]; l.Planned = 0; l.Measured.Warmup, l.Measured.Checked = 500, 1500 },
 		"rows of a failed leg":     func(d *Document) { *d.Legs[2].Measured.RowsAfter = 1 },
 		"failed before it started": func(d *Document) { d.Legs[2].Measured = nil },
-		"no calibration":           func(d *Document) { d.Calibration = nil },
-		"a row as sample":          func(d *Document) { d.Sample = json.RawMessage(`{"name":"x"}`) },
+		"ended before anything was known": func(d *Document) {
+			d.Legs, d.Run.Verdict, d.Run.Why = d.Legs[4:], Failed, "the host cannot be prepared"
+			d.Host, d.Harness, d.Engine.Server, d.Engine.TierAsked, d.Engine.Tier = Host{}, Harness{}, "", "", ""
+		},
+		"no calibration":  func(d *Document) { d.Calibration = nil },
+		"a row as sample": func(d *Document) { d.Sample = json.RawMessage(`{"name":"x"}`) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := fakeDocument()

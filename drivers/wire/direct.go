@@ -41,6 +41,7 @@ func NewDirect(ctx context.Context, protocol Protocol, n int) (*Direct, error) {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(dialsAtOnce)
 	for i := range d.seats.all {
+		d.seats.all[i].interrupt = d.seats.all[i].line.interrupt
 		group.Go(func() error {
 			conn, err := protocol.Dial(groupCtx)
 			if err == nil {
@@ -75,7 +76,7 @@ func (d *Direct) Do(ctx context.Context, seat *Seat) error {
 			return err
 		}
 	}
-	if ran := seat.guard(ctx, func() { seat.line.interrupt() }); ran {
+	if ran := seat.guard(ctx); ran {
 		_ = (*conn).SetDeadline(time.Time{})
 	}
 	if ctx.Err() != nil {

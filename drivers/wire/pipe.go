@@ -24,6 +24,10 @@ type Pipe struct {
 func NewPipe(ctx context.Context, protocol Protocol, n int) (*Pipe, error) {
 	p := &Pipe{protocol: protocol}
 	p.seats.init(n)
+	for i := range p.seats.all {
+		seat := &p.seats.all[i]
+		seat.interrupt = func() { seat.Call.leave(abandoned) }
+	}
 	if _, err := p.stream(ctx); err != nil {
 		return nil, err
 	}
@@ -43,7 +47,7 @@ func (p *Pipe) Do(ctx context.Context, seat *Seat) error {
 	if err != nil {
 		return err
 	}
-	seat.guard(ctx, func() { seat.Call.leave(abandoned) })
+	seat.guard(ctx)
 	call := seat.Call
 	call.phase.Store(waiting)
 	if ctx.Err() != nil {

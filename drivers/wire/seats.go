@@ -23,6 +23,8 @@ type Seat struct {
 	stop    func() bool     // ends the watch
 	watch   *watch
 
+	interrupt func() // of the watch: lets the seat's operation go
+
 	line line     // of a Direct
 	_    [64]byte // seats of different workers share no cache line
 }

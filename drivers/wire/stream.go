@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"net"
+	"os"
+	"sync/atomic"
 	"runtime"
 	"sync"
 
@@ -68,8 +70,18 @@ func (s *stream) flush() {
 		s.mu.Unlock()
 		return
 	}
+	if Y && !s.writing {
+		s.writing = true
+		s.mu.Unlock()
+		runtime.Gosched()
+		s.mu.Lock()
+		s.writing = false
+	}
 	s.drain(inlineBytes)
 }
+
+var Y = os.Getenv("YY") != ""
+var W, N atomic.Int64
 
 // wake calls for the writer.
 func (s *stream) wake() {
@@ -96,6 +108,7 @@ func (s *stream) drain(limit int) {
 		out := s.out
 		s.out, s.spare = s.spare[:0], nil
 		s.mu.Unlock()
+		W.Add(1)
 		_, err = s.Write(out)
 		s.mu.Lock()
 		if cap(out) <= keepMemory {
@@ -171,10 +184,13 @@ func (s *stream) answer(calls *[]*Call, received *buffer) error {
 		if done && call != nil {
 			next++
 			read += len(call.Request)
-			call.leave(answered)
+			N.Add(1)
 		} else if taken == 0 {
 			break
 		}
+	}
+	for _, call := range (*calls)[:next] {
+		call.leave(answered)
 	}
 	left := copy(*calls, (*calls)[next:])
 	clear((*calls)[left:])

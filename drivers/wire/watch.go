@@ -7,10 +7,10 @@ type watch struct {
 	ran chan struct{} // closed when the interrupt has run
 }
 
-// guard makes sure that interrupt runs when ctx is over. A registration lasts until the seat is used with another context, so that it costs
+// guard makes sure that the seat's interrupt runs when ctx is over. A registration lasts until the seat is used with another context, so that it costs
 // nothing in a loop that uses one. It returns whether an interrupt of an earlier context has run meanwhile, perhaps between two
 // operations: then its effect is to be undone.
-func (s *Seat) guard(ctx context.Context, interrupt func()) (ran bool) {
+func (s *Seat) guard(ctx context.Context) (ran bool) {
 	done := ctx.Done()
 	if done == s.watched {
 		return false
@@ -23,7 +23,7 @@ func (s *Seat) guard(ctx context.Context, interrupt func()) (ran bool) {
 	s.watched, s.watch = done, w
 	s.likes.Store(identity(ctx))
 	s.stop = context.AfterFunc(ctx, func() {
-		interrupt()
+		s.interrupt()
 		close(w.ran)
 	})
 	return ran

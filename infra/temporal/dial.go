@@ -42,8 +42,8 @@ func ClientOptions(o Options) (client.Options, error) {
 	opts := client.Options{HostPort: o.Address, Namespace: os.Getenv(EnvNamespace)}
 	if o.Address == "" {
 		var err error
-		if opts, err = envconfig.LoadDefaultClientOptions(); err != nil {
-			return client.Options{}, fmt.Errorf("read temporal settings of the environment: %w", err)
+		if opts, err = fromEnvironment(); err != nil {
+			return client.Options{}, err
 		}
 		if opts.HostPort == "" {
 			opts.HostPort = client.DefaultHostPort
@@ -59,6 +59,15 @@ func ClientOptions(o Options) (client.Options, error) {
 	opts.Logger = quiet(o.Logger)
 	if o.Adjust != nil {
 		o.Adjust(&opts)
+	}
+	return opts, nil
+}
+
+// fromEnvironment reads Temporal's own variables and configuration file.
+func fromEnvironment() (client.Options, error) {
+	opts, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return client.Options{}, fmt.Errorf("read temporal settings of the environment: %w", err)
 	}
 	return opts, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	namespacepb "go.temporal.io/api/namespace/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
@@ -50,6 +51,21 @@ func EnsureNamespace(ctx context.Context, c client.Client, namespace string) err
 		return fmt.Errorf("create namespace %s: %w", namespace, err)
 	}
 	return await(ctx, func() error { return probe(ctx, c, namespace, "") }, "namespace "+namespace)
+}
+
+// extendRetention keeps the histories of a namespace that a program other than
+// ours has created, which keeps them for a day.
+func extendRetention(ctx context.Context, address, namespace string) error {
+	c, err := Dial(ctx, Options{Address: address, Namespace: namespace})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = c.WorkflowService().UpdateNamespace(ctx, &workflowservice.UpdateNamespaceRequest{
+		Namespace: namespace,
+		Config:    &namespacepb.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(Retention)},
+	})
+	return wrapUnlessNil(err, "set retention of namespace %s", namespace)
 }
 
 // AttributeReport says which search attributes can be used.

@@ -80,22 +80,23 @@ func Find(ctx context.Context, o FindOptions) (*Server, error) {
 	return dir.attach(ctx, o, &p)
 }
 
-// named returns the server the environment names, or nil. A profile counts when
-// it was asked for, not when a configuration file merely happens to exist.
+// named returns the server the environment names, or nil. A profile or
+// configuration file counts when it was asked for, not when it merely exists.
 func named(namespace string) (*Server, error) {
 	if os.Getenv(EnvAddress) == "" && os.Getenv("TEMPORAL_PROFILE") == "" && os.Getenv("TEMPORAL_CONFIG_FILE") == "" {
 		return nil, nil
 	}
-	opts, err := ClientOptions(Options{Namespace: namespace})
-	if err != nil {
+	opts, err := fromEnvironment()
+	if err != nil || opts.HostPort == "" {
 		return nil, err
 	}
-	return &Server{
-		Address:   opts.HostPort,
-		UI:        os.Getenv(EnvUI),
-		Namespace: opts.Namespace,
-		Origin:    OriginAddress,
-	}, nil
+	s := &Server{Address: opts.HostPort, UI: os.Getenv(EnvUI), Origin: OriginAddress}
+	for _, s.Namespace = range []string{namespace, opts.Namespace, DefaultNamespace} {
+		if s.Namespace != "" {
+			break
+		}
+	}
+	return s, nil
 }
 
 func directoryOf(dir string) (directory, error) {
@@ -113,7 +114,7 @@ func directoryOf(dir string) (directory, error) {
 
 // attach returns the server of the directory as one of its users. If none runs
 // it starts one with the program, or returns nil without one.
-func (d directory) attach(ctx context.Context, o FindOptions, p *program) (*Server, error) {
+func (d directory) attach(ctx context.Context, o FindOptions, p *program) (s *Server, err error) {
 	lock, err := waitLock(ctx, d.startLock(), unix.LOCK_EX, func(waited time.Duration) {
 		o.Progress(fmt.Sprintf("waiting for another durabench process that starts or stops the temporal server (%s)", waited.Round(time.Second)))
 	})
@@ -122,24 +123,43 @@ func (d directory) attach(ctx context.Context, o FindOptions, p *program) (*Serv
 	}
 	defer lock.release()
 
+	// Whoever stops a server holds the start lock too, so this is not contended.
+	use, err := tryLock(d.usersLock(), unix.LOCK_SH)
+	if err != nil {
+		return nil, fmt.Errorf("find temporal server: %w", err)
+	}
+	defer func() {
+		if s == nil {
+			use.release()
+		}
+	}()
 	state, err := d.running(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Namespace: o.Namespace, Origin: OriginRunning, LogFile: d.log(), dir: d}
-	if state == nil {
+	started := state == nil
+	if started {
 		if p == nil {
 			return nil, nil
 		}
 		if state, err = d.start(ctx, o, *p); err != nil {
 			return nil, err
 		}
-		s.Origin, s.Started = p.origin, true
 	}
-	s.Address, s.UI, s.PID, s.Version = state.Address, state.UI, state.PID, state.Version
-	// Whoever stops a server holds the start lock too, so this is not contended.
-	if s.use, err = tryLock(d.usersLock(), unix.LOCK_SH); err != nil {
-		return nil, fmt.Errorf("use temporal server at %s: %w", s.Address, err)
+	s = &Server{
+		Address:   state.Address,
+		UI:        state.UI,
+		Namespace: o.Namespace,
+		Origin:    OriginRunning,
+		Version:   state.Version,
+		PID:       state.PID,
+		LogFile:   d.log(),
+		Started:   started,
+		dir:       d,
+		use:       use,
+	}
+	if started {
+		s.Origin = p.origin
 	}
 	return s, nil
 }
@@ -148,61 +168,65 @@ func (d directory) attach(ctx context.Context, o FindOptions, p *program) (*Serv
 // that was just started by a process that then died may be on its way up.
 const answerWait = 30 * time.Second
 
-// running returns the state of the server that runs, or nil when none does.
+// running returns the state of the server that runs, or nil when none does. The
+// caller holds the start lock.
 func (d directory) running(ctx context.Context) (*State, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	limited, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
-	var last error
 	for {
-		state, pid, err := d.described()
-		if err != nil || pid == 0 {
+		state, record, err := d.described()
+		if err != nil || (state == nil && record == nil) {
 			return nil, err
 		}
 		if state != nil {
-			if last = answers(ctx, state.Address, state.Namespace); last == nil {
+			if err = answers(limited, state.Address, state.Namespace); err == nil {
 				return state, nil
 			}
 		}
 		select {
-		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.Canceled) {
-				return nil, ctx.Err()
-			}
-			return nil, fmt.Errorf("temporal server of %s runs as process %d but does not answer: %w; see %s, or end it with `kill %d`",
-				d, pid, orElse(last, errors.New("it is not ready")), d.log(), pid)
+		case <-limited.Done():
 		case <-time.After(200 * time.Millisecond):
+			continue
 		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case state == nil:
+			// Whoever started it died before it was ready, and it never will be.
+			if err := record.end(ctx); err != nil {
+				return nil, fmt.Errorf("end half-started temporal server: %w", err)
+			}
+			d.forget(record.PID)
+			return nil, nil
+		}
+		return nil, fmt.Errorf("temporal server of %s runs as process %d but does not answer: %w; see %s, or end it with `kill %d`",
+			d, state.PID, err, d.log(), state.PID)
 	}
 }
 
 // described returns what the files say of a server whose process lives: its
-// state, once it is ready, and its process, zero when there is none.
-func (d directory) described() (*State, int, error) {
+// state once it is ready, and how it was started when it is one of ours.
+func (d directory) described() (*State, *launchRecord, error) {
 	state, err := readJSON[State](d.state())
 	if err != nil {
-		return nil, 0, fmt.Errorf("find temporal server: %w", err)
+		return nil, nil, fmt.Errorf("find temporal server: %w", err)
 	}
 	record, err := readJSON[launchRecord](d.launch())
 	if err != nil {
-		return nil, 0, fmt.Errorf("find temporal server: %w", err)
+		return nil, nil, fmt.Errorf("find temporal server: %w", err)
 	}
 	if record != nil && !record.alive() {
-		d.forget(record.PID)
 		if state != nil && state.PID == record.PID {
 			state = nil
 		}
+		d.forget(record.PID)
 		record = nil
 	}
-	switch {
-	case state != nil && (processID{PID: state.PID}).alive():
-		return state, state.PID, nil
-	case record != nil:
-		return nil, record.PID, nil
-	}
-	if state != nil {
+	if state != nil && !(processID{PID: state.PID}).alive() {
 		_ = os.Remove(d.state())
+		state = nil
 	}
-	return nil, 0, nil
+	return state, record, nil
 }
 
 // answers tells whether a Temporal server serves at the address.
@@ -217,11 +241,4 @@ func answers(ctx context.Context, address, namespace string) error {
 	}
 	c.Close()
 	return nil
-}
-
-func orElse(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
 }

@@ -176,7 +176,7 @@ func (d directory) ready(ctx context.Context, namespace string, p program, pid, 
 		if answers(ctx, state.Address, namespace) != nil {
 			return nil, nil
 		}
-		return state, writeJSON(d.state(), state)
+		return state, errors.Join(writeJSON(d.state(), state), extendRetention(ctx, state.Address, namespace))
 	}
 	state, err := readJSON[State](d.state())
 	if err != nil || state == nil || state.PID != pid {

@@ -36,10 +36,14 @@ func choose(ctx context.Context, o FindOptions) (program, error) {
 			return program{}, err
 		}
 	}
-	source, noSource := o.Source, error(nil)
-	if source == "" {
-		source, noSource = Source()
+	if path := os.Getenv(EnvBinary); path != "" {
+		if !usable(path) {
+			return program{}, fmt.Errorf("%s=%s is no program", EnvBinary, path)
+		}
+		path, err := filepath.Abs(path)
+		return temporald(path), err
 	}
+	source, noSource := Source(o.Source)
 	binary := ""
 	if noSource == nil {
 		var err error
@@ -139,15 +143,18 @@ func temporalCLI(ctx context.Context) (program, error) {
 const waysOut = "install the temporal CLI (its development server is used when `temporal` is on the PATH), " +
 	"set " + EnvAddress + " to a running server, or run from a clone of the repository (" + EnvSource + " names one)"
 
-// Source returns the directory of temporald's sources, in the clone that
-// DURABENCH_SOURCE names or that the working directory or the running program
-// lie in.
-func Source() (string, error) {
-	if root := os.Getenv(EnvSource); root != "" {
-		if !isClone(root) {
-			return "", fmt.Errorf("%s=%s is no clone of %s with infra/temporald in it", EnvSource, root, modulePath)
+// Source returns the directory of temporald's sources: in the given clone of
+// durabench, else in the one that DURABENCH_SOURCE names, else in the one that
+// the working directory or the running program lie in.
+func Source(clone string) (string, error) {
+	if clone == "" {
+		clone = os.Getenv(EnvSource)
+	}
+	if clone != "" {
+		if !isClone(clone) {
+			return "", fmt.Errorf("%s is no clone of %s with infra/temporald in it (see %s)", clone, modulePath, EnvSource)
 		}
-		return filepath.Abs(filepath.Join(root, "infra", "temporald"))
+		return filepath.Abs(filepath.Join(clone, "infra", "temporald"))
 	}
 	var starts []string
 	if dir, err := os.Getwd(); err == nil {

@@ -4,7 +4,7 @@
 // Find looks in this order: the server TEMPORAL_ADDRESS names; a server of ours
 // that runs already; temporald (infra/temporald, a Go module of its own) built
 // before; the temporal CLI; and at last it builds temporald, which takes minutes
-// once.
+// once. DURABENCH_TEMPORALD names a temporald to start without looking.
 //
 // # How long a server of ours lives
 //
@@ -68,4 +68,6 @@ const (
 	EnvUI = "TEMPORAL_UI_URL"
 	// EnvSource is a clone of durabench to build temporald from.
 	EnvSource = "DURABENCH_SOURCE"
+	// EnvBinary is a built temporald to start instead of looking for a program.
+	EnvBinary = "DURABENCH_TEMPORALD"
 )
