@@ -94,7 +94,7 @@ func TestRetriedLegFindsItsStep(t *testing.T) {
 }
 
 func TestStoppedWorkerLeavesTheLegToTheAgent(t *testing.T) {
-	b := newBench(t, "map", func(s *spec.Spec) { s.Samples = 2_000_000 })
+	b := newBench(t, slowEngine, func(s *spec.Spec) { s.Samples = 2000 })
 	b.prepare()
 	server := b.start()
 	b.runStep(server, "prepare")
@@ -116,7 +116,7 @@ func TestStoppedWorkerLeavesTheLegToTheAgent(t *testing.T) {
 }
 
 func TestCancelledLegIsStoppedAndKept(t *testing.T) {
-	b := newBench(t, "map", func(s *spec.Spec) { s.Samples = 50_000_000; s.Value = map[string]any{"age": "int:0..9"} })
+	b := newBench(t, slowEngine, func(s *spec.Spec) { s.Samples = 1_000_000 })
 	prepared := b.prepare()
 	server := b.start()
 	b.runStep(server, "prepare")

@@ -96,6 +96,13 @@ type Server struct {
 	NotRoot bool
 	// StopSignal asks for a clean stop; 0 means SIGTERM.
 	StopSignal int
+	// Env is the environment in a container: what tells the image's own entrypoint to do there what Init does in a process. A secret goes
+	// in one of Files where the image can be told to read it, because whoever may use the container engine can read an environment.
+	Env func(Launch) map[string]string
+	// SharedMemory is how many bytes of shared memory the server may come to use; nil when a container engine's usual 64 MiB will do.
+	SharedMemory func(Launch) int64
+	// Limits are the resource limits that the server needs in a container, by their names in lower case, e.g. "memlock"; -1 is no limit.
+	Limits map[string]int64
 }
 
 // Launch is one start of a server.
@@ -112,6 +119,9 @@ type Launch struct {
 	Settings []Setting
 	// Connections is how many connections the run will open.
 	Connections int
+	// Container tells that the server runs in a container, started by the entrypoint of its image. Paths are the container's, Binary is a name
+	// to be found on its PATH, and Init is not run.
+	Container bool
 }
 
 // Resources is what a host offers, for settings that are computed from it.

@@ -18,10 +18,11 @@ func SpecDigest(spec json.RawMessage) (string, error) {
 	return digest(compact.Bytes()), nil
 }
 
-// Fingerprint returns the SHA-256 in hex of every field but the name and the digest itself: equal on machines that should measure the
-// same.
+// Fingerprint returns the SHA-256 in hex of every field that is the machine's own and stays: equal on machines that should measure the
+// same. Left out are the name, the digest itself, and what depends on who looked or when: limits, container engine, measurements.
 func (h Host) Fingerprint() string {
 	h.Name, h.Digest = "", ""
+	h.Limits, h.ContainerEngine, h.Probe = nil, "", nil
 	text, err := json.Marshal(h)
 	if err != nil {
 		return "" // only a cgroup limit that is not a number gets here; Validate names it

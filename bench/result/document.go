@@ -38,6 +38,7 @@ type Document struct {
 	Corpus      Corpus          `json:"corpus"`
 	Engine      Engine          `json:"engine"`
 	Host        Host            `json:"host"`
+	Isolation   *Isolation      `json:"isolation,omitempty"`
 	Calibration *Calibration    `json:"calibration,omitempty"`
 	Legs        []Leg           `json:"legs"`             // every timed step of the plan, run or not
 	Sample      json.RawMessage `json:"sample,omitempty"` // one row, when asked for
@@ -105,22 +106,78 @@ type Engine struct {
 // Host is the machine's fingerprint. Fields that could not be read are absent; system, CPUs and digest only in a run that ended before
 // its host was looked at.
 type Host struct {
-	Name        string   `json:"name,omitempty"`
-	OS          string   `json:"os,omitempty"`
-	Arch        string   `json:"arch,omitempty"`
-	Kernel      string   `json:"kernel,omitempty"`
-	CPUModel    string   `json:"cpuModel,omitempty"`
-	CPUs        int      `json:"cpus,omitempty"` // that processes here may run on: by affinity, not by cgroup
-	MemoryBytes int64    `json:"memoryBytes,omitempty"`
-	Governor    string   `json:"governor,omitempty"`
-	THP         string   `json:"transparentHugePages,omitempty"`
-	SwapBytes   *int64   `json:"swapBytes,omitempty"`
-	ClockSource string   `json:"clockSource,omitempty"`
-	Virtual     string   `json:"virtualisation,omitempty"`
-	CgroupCPUs  *float64 `json:"cgroupCpus,omitempty"`
-	CgroupBytes *int64   `json:"cgroupMemoryBytes,omitempty"`
-	Filesystem  string   `json:"filesystem,omitempty"` // of the data directory
-	Digest      string   `json:"digest,omitempty"`     // of the fields above but the name, as Fingerprint gives it
+	Name            string     `json:"name,omitempty"`
+	OS              string     `json:"os,omitempty"`
+	Arch            string     `json:"arch,omitempty"`
+	Kernel          string     `json:"kernel,omitempty"`
+	CPUModel        string     `json:"cpuModel,omitempty"`
+	CPUs            int        `json:"cpus,omitempty"` // that processes here may run on: by affinity, not by cgroup
+	MemoryBytes     int64      `json:"memoryBytes,omitempty"`
+	Governor        string     `json:"governor,omitempty"`
+	THP             string     `json:"transparentHugePages,omitempty"`
+	SwapBytes       *int64     `json:"swapBytes,omitempty"`
+	ClockSource     string     `json:"clockSource,omitempty"`
+	Virtual         string     `json:"virtualisation,omitempty"`
+	CgroupCPUs      *float64   `json:"cgroupCpus,omitempty"`
+	CgroupBytes     *int64     `json:"cgroupMemoryBytes,omitempty"`
+	Filesystem      string     `json:"filesystem,omitempty"` // of the data directory
+	Sockets         int        `json:"sockets,omitempty"`
+	Cores           int        `json:"cores,omitempty"`     // of all sockets
+	Threads         int        `json:"threads,omitempty"`   // logical CPUs that are online, of all cores
+	Nodes           int        `json:"numaNodes,omitempty"` // NUMA nodes with CPUs
+	SMT             string     `json:"smt,omitempty"`       // simultaneous multithreading, in the kernel's words: on, off, notsupported …
+	Boost           string     `json:"boost,omitempty"`     // clock rates above the nominal one: on or off
+	IdleStates      string     `json:"idleStates,omitempty"`
+	Mitigations     []string   `json:"mitigations,omitempty"` // "weakness: what the kernel does", without those the processor does not have
+	Disk            *Disk      `json:"disk,omitempty"`        // below the data directory
+	Digest          string     `json:"digest,omitempty"`      // of the fields above but the name, as Fingerprint gives it
+	Limits          []string   `json:"limits,omitempty"`      // resource limits of the process that looked, "open files 1024, at most 4096"
+	ContainerEngine string     `json:"containerEngine,omitempty"`
+	Probe           *HostProbe `json:"probe,omitempty"` // what was measured and not read; another time it is another
+}
+
+// Disk is the device that a directory is on.
+type Disk struct {
+	Model      string `json:"model,omitempty"`      // of a device made of several, all of them
+	Rotational *bool  `json:"rotational,omitempty"` // turns, or says so: virtual disks often do
+	WriteCache string `json:"writeCache,omitempty"` // "write back": what is written is safe only after a flush
+	Scheduler  string `json:"scheduler,omitempty"`
+}
+
+// HostProbe is what was measured of a machine before the run.
+type HostProbe struct {
+	Flushes       int64    `json:"flushes,omitempty"`       // writes of 4 KiB, each followed by a flush to the device of the data directory
+	FlushMedianNs int64    `json:"flushMedianNs,omitempty"` // one write and its flush
+	FlushP99Ns    int64    `json:"flushP99Ns,omitempty"`
+	StealShare    *float64 `json:"stealShare,omitempty"` // of the time that CPUs were wanted, what the hypervisor gave to others: 0 to 1
+	StealNs       int64    `json:"stealWindowNs,omitempty"`
+}
+
+// The states of isolation steps.
+const (
+	StepDone     = "done"
+	StepRefused  = "refused"
+	StepNotAsked = "not asked"
+)
+
+// Isolation is what was done so that nothing but the database and its load is on the machine.
+type Isolation struct {
+	Level      string          `json:"level"` // none, standard or strict
+	Steps      []IsolationStep `json:"steps"`
+	AgentCPUs  string          `json:"agentCpus,omitempty"`  // "1-3,9-11"; absent when the agent may run anywhere
+	ServerCPUs string          `json:"serverCpus,omitempty"` // likewise
+	SharedCPUs bool            `json:"sharedCpus"`           // agent and server run on the same CPUs
+	CPUNote    string          `json:"cpuNote,omitempty"`    // how the CPUs were split, or why not
+}
+
+// IsolationStep is one step of it.
+type IsolationStep struct {
+	Name   string `json:"name"`
+	Asked  string `json:"asked,omitempty"`
+	State  string `json:"state"`            // done, refused or not asked
+	Why    string `json:"why,omitempty"`    // why it was refused, or what is left to say
+	Before string `json:"before,omitempty"` // as it was found
+	After  string `json:"after,omitempty"`  // as it is during the run
 }
 
 // Calibration is the harness's own cost, measured on the dry engine in this run on this host.

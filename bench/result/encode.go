@@ -62,6 +62,11 @@ func (d *Document) normal() *Document {
 	n := *d
 	n.Run.Started, n.Run.Finished = n.Run.Started.UTC(), n.Run.Finished.UTC()
 	n.Engine.Settings, n.Engine.Profile = present(n.Engine.Settings), present(n.Engine.Profile)
+	if d.Isolation != nil {
+		isolation := *d.Isolation
+		isolation.Steps = present(isolation.Steps)
+		n.Isolation = &isolation
+	}
 	n.Legs = make([]Leg, len(d.Legs))
 	for i := range d.Legs {
 		n.Legs[i] = *d.Legs[i].normal()

@@ -31,7 +31,15 @@ func genDocument() *rapid.Generator[*Document] {
 			Host: Host{
 				Name: genText(t, "host"), OS: "linux", Arch: "arm64", CPUs: rapid.IntRange(1, 1024).Draw(t, "cpus"), SwapBytes: genMaybe(t, "swap", rapid.Int64Range(0, math.MaxInt64)),
 				CgroupCPUs: genMaybe(t, "cgroup", rapid.Float64Range(0.01, 512)), Filesystem: genText(t, "filesystem"),
+				Cores: rapid.IntRange(1, 512).Draw(t, "cores"), SMT: "on", Mitigations: []string{"spectre_v2: " + genText(t, "mitigation")},
+				Disk: genMaybe(t, "disk", rapid.Custom(func(t *rapid.T) Disk {
+					return Disk{Model: genText(t, "model"), Rotational: genMaybe(t, "turns", rapid.Bool()), WriteCache: "write back"}
+				})),
+				Limits: []string{"open files 1024"}, Probe: genMaybe(t, "probe", rapid.Custom(func(t *rapid.T) HostProbe {
+					return HostProbe{Flushes: 100, FlushMedianNs: 1 + genCount(t, "median"), FlushP99Ns: 1 + genCount(t, "flush p99"), StealShare: genMaybe(t, "steal", rapid.Float64Range(0, 1))}
+				})),
 			},
+			Isolation: genMaybe(t, "isolation", rapid.Custom(genIsolation)),
 			Calibration: genMaybe(t, "calibration", rapid.Custom(func(t *rapid.T) Calibration {
 				return Calibration{NsPerOp: rapid.Float64Range(0, 1e9).Draw(t, "cost"), ClockNs: rapid.Float64Range(0, 1e3).Draw(t, "clock"), Samples: 1 + genCount(t, "samples"), P99Ns: genCount(t, "p99")}
 			})),
@@ -141,6 +149,15 @@ func genUsage(t *rapid.T, name string) (*Usage, string) {
 		u.Missing = append(u.Missing, "disk: "+genWord(t, "reason"))
 	}
 	return u, genText(t, name+" remark")
+}
+
+func genIsolation(t *rapid.T) Isolation {
+	return Isolation{Level: "standard", AgentCPUs: "1-2", SharedCPUs: rapid.Bool().Draw(t, "shared"), CPUNote: genText(t, "cpu note"),
+		Steps: []IsolationStep{
+			{Name: "swap", Asked: "off", State: StepRefused, Why: genWord(t, "refusal")},
+			{Name: "page cache", State: StepDone, Before: genText(t, "before"), After: genText(t, "after")},
+			{Name: "nice", State: StepNotAsked},
+		}}
 }
 
 func genSetting(t *rapid.T) Setting {

@@ -59,6 +59,7 @@ func (d *Document) contradictions() []error {
 	if measured {
 		d.checkKnown(&p)
 	}
+	d.Isolation.check(&p, measured)
 	if e := d.Engine; measured && e.Tier != "" && e.Tier != e.TierAsked {
 		p.add("engine/tier", "legs were measured at tier %q, but %q was asked for", e.Tier, e.TierAsked)
 	}
@@ -89,6 +90,25 @@ func (d *Document) checkKnown(p *problems) {
 	} {
 		if need.missing {
 			p.add(need.place, "is missing, but legs were measured")
+		}
+	}
+}
+
+// check checks that what was refused says why, and that strict isolation kept its word.
+func (i *Isolation) check(p *problems, measured bool) {
+	if i == nil {
+		return
+	}
+	for n, step := range i.Steps {
+		at := fmt.Sprintf("isolation/steps/%d", n)
+		if step.State != StepRefused {
+			continue
+		}
+		if strings.TrimSpace(step.Why) == "" {
+			p.add(at+"/why", "is missing: %q was refused", step.Name)
+		}
+		if i.Level == "strict" && measured {
+			p.add(at+"/state", "%q was refused, but legs were measured under strict isolation", step.Name)
 		}
 	}
 }

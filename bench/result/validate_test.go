@@ -71,6 +71,12 @@ func TestValidateNamesEveryContradiction(t *testing.T) {
 		{"two legs of one id", func(d *Document) { d.Legs[1].ID = "create" }, []string{`legs/1/id: "create" is also the id of legs/0`}},
 		{"spec changed afterwards", func(d *Document) { d.Spec = json.RawMessage(`{"samples":2000}`) }, []string{"specDigest: is 1cdc2044dd02…, but the spec's digest is"}},
 		{"host changed afterwards", func(d *Document) { d.Host.CPUs = 64 }, []string{"host/digest: is"}},
+		{"measured although strict isolation was refused", func(d *Document) {
+			d.Isolation = &Isolation{Level: "strict", Steps: []IsolationStep{{Name: "swap", State: StepRefused}}}
+		}, []string{`isolation/steps/0/why: is missing: "swap" was refused`, `isolation/steps/0/state: "swap" was refused, but legs were measured`}},
+		{"unknown isolation state", func(d *Document) {
+			d.Isolation = &Isolation{Level: "standard", Steps: []IsolationStep{{Name: "swap", State: "perhaps"}}}
+		}, []string{"isolation/steps/0/state"}},
 		{"other tier than asked", func(d *Document) { d.Engine.Tier = "none" }, []string{`engine/tier: legs were measured at tier "none", but "os" was asked for`}},
 		{"retried without saying why", func(d *Document) { d.Legs[1].Interruptions = nil }, []string{"legs/1/interruptions: is empty, but the leg took 2 attempts"}},
 		{"no server and no note", func(d *Document) { d.Legs[0].Measured.Server = nil }, []string{"legs/0/measured/server: is missing, and no note says why"}},

@@ -65,7 +65,7 @@ func TestShardsAreManyAndAPowerOfTwo(t *testing.T) {
 
 const rows = 100_000
 
-func loaded(tb testing.TB, kind corpus.KeyKind) (*corpus.Corpus, drivers.Client) {
+func loaded(tb testing.TB, kind corpus.KeyKind, rows uint64) (*corpus.Corpus, drivers.Client) {
 	tb.Helper()
 	template, err := corpus.ParseTemplate(map[string]any{"name": "string:20", "age": "int:0..100", "text": "text:200"})
 	if err != nil {
@@ -91,7 +91,7 @@ func loaded(tb testing.TB, kind corpus.KeyKind) (*corpus.Corpus, drivers.Client)
 
 func TestReadAllocatesNothing(t *testing.T) {
 	for _, kind := range corpus.KeyKinds() {
-		c, client := loaded(t, kind)
+		c, client := loaded(t, kind, 1000)
 		var buffer corpus.KeyBuffer
 		var record drivers.Record
 		ctx := t.Context()
@@ -109,7 +109,7 @@ func TestReadAllocatesNothing(t *testing.T) {
 func BenchmarkMapRead(b *testing.B) {
 	for _, kind := range []corpus.KeyKind{corpus.KeyInteger, corpus.KeyString26, corpus.KeyUUID} {
 		b.Run(string(kind), func(b *testing.B) {
-			c, client := loaded(b, kind)
+			c, client := loaded(b, kind, rows)
 			keys := make([]corpus.Key, rows)
 			for i := range keys {
 				var buffer corpus.KeyBuffer

@@ -75,7 +75,9 @@ func newSchema(c *corpus.Corpus) (*schema, error) {
 }
 
 // keyType declares the key's column. An integer key is the row's own number in SQLite's tree, so there is one tree. Other keys have an index
-// beside the table.
+// beside the table. WITHOUT ROWID would spare that index, but it keeps whole rows in the inner pages of the tree, which is for rows of
+// less than a twentieth of a page: with rows of 1 KB it took 24 to 58 % more CPU time for a create, and up to 2.5 times as much
+// for a read or update.
 func keyType(kind corpus.KeyKind) string {
 	switch kind {
 	case corpus.KeyInteger:

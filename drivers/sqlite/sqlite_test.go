@@ -214,9 +214,7 @@ func TestReadAllocatesNothing(t *testing.T) {
 
 // Waiting for a lock of another process ends with an error of its own class, not with a hang.
 func TestForeignLockIsAConflict(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for as long as the driver does")
-	}
+	t.Parallel() // it waits for as long as the driver does
 	config := configOf(t, corpus.KeyInteger)
 	d, client := openIt(t, config)
 	foreign, err := openConnection(d.path)

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"math"
 	"net"
-	"os"
-	"sync/atomic"
 	"runtime"
 	"sync"
 
@@ -19,10 +17,11 @@ const inlineBytes = 64 << 10
 
 // stream is one connection of a Pipe, from its opening to its loss.
 //
-// Who writes: a caller whose request is the only one writes it at once, by itself. While the reader is giving out answers, callers only
-// leave their next requests in out, and the reader writes them together when it has let the callers run. So under load each round
-// costs one read and one write for all operations in flight, and no operation waits for a goroutine that has nothing to do
-// with it.
+// Who writes: a caller writes its request at once, by itself, when no other is in flight, and else after the callers that are ready to run
+// have run. While the reader is giving out answers, callers only leave their next requests in out, and the reader writes them
+// together when it has let the callers run. So under load each round costs about one read and one write for all operations in flight,
+// and no request waits for one that may or may not come. On two cores with 4 × 8 reads of 1 KB this makes 7.9 requests per write, where
+// writing at once makes 4.6 and takes a third more CPU time.
 type stream struct {
 	net.Conn
 	pipe *Pipe
@@ -53,9 +52,18 @@ func (s *stream) send(call *Call) {
 		call.leave(answered)
 		return
 	}
+	alone := s.unread == 0
 	s.out = append(s.out, call.Request...)
 	s.queue = append(s.queue, call)
 	s.unread += len(call.Request)
+	if !alone && !s.writing && !s.reading && s.unread <= inlineBytes {
+		// Others are at work, and some may be about to send too: they run first, once, and what they send goes out with this.
+		s.writing = true
+		s.mu.Unlock()
+		runtime.Gosched()
+		s.mu.Lock()
+		s.writing = false
+	}
 	s.flush()
 }
 
@@ -70,18 +78,8 @@ func (s *stream) flush() {
 		s.mu.Unlock()
 		return
 	}
-	if Y && !s.writing {
-		s.writing = true
-		s.mu.Unlock()
-		runtime.Gosched()
-		s.mu.Lock()
-		s.writing = false
-	}
 	s.drain(inlineBytes)
 }
-
-var Y = os.Getenv("YY") != ""
-var W, N atomic.Int64
 
 // wake calls for the writer.
 func (s *stream) wake() {
@@ -108,7 +106,6 @@ func (s *stream) drain(limit int) {
 		out := s.out
 		s.out, s.spare = s.spare[:0], nil
 		s.mu.Unlock()
-		W.Add(1)
 		_, err = s.Write(out)
 		s.mu.Lock()
 		if cap(out) <= keepMemory {
@@ -184,13 +181,10 @@ func (s *stream) answer(calls *[]*Call, received *buffer) error {
 		if done && call != nil {
 			next++
 			read += len(call.Request)
-			N.Add(1)
+			call.leave(answered)
 		} else if taken == 0 {
 			break
 		}
-	}
-	for _, call := range (*calls)[:next] {
-		call.leave(answered)
 	}
 	left := copy(*calls, (*calls)[next:])
 	clear((*calls)[left:])

@@ -57,7 +57,7 @@ func compareVersions(a, b string) int {
 		numberB, restB := leadingNumber(b)
 		if numberA == "" || numberB == "" {
 			if a[0] != b[0] {
-				return cmp.Compare(a[0], b[0])
+				return cmp.Compare(rank(a[0]), rank(b[0]))
 			}
 			a, b = a[1:], b[1:]
 			continue
@@ -69,6 +69,14 @@ func compareVersions(a, b string) int {
 		a, b = restA, restB
 	}
 	return cmp.Compare(len(a), len(b))
+}
+
+// rank puts the end of a path's element before everything that could go on: …/9/… is before …/9.6/….
+func rank(b byte) int {
+	if b == filepath.Separator {
+		return -1
+	}
+	return int(b)
 }
 
 func leadingNumber(s string) (number, rest string) {

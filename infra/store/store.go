@@ -39,16 +39,16 @@ type Checker interface {
 	Check(ctx context.Context) error
 }
 
-// Open opens the store that spec names: "dir:PATH" or a bare path. It creates and writes nothing, so that a store may be opened only to
+// Open opens the store that spec names: "dir:PATH", a bare path, or "s3://BUCKET/PREFIX" with options as s3Form has them. It creates and writes nothing, so that a store may be opened only to
 // be read; Checker tells whether it can be written.
 func Open(spec string) (Store, error) {
 	path, isDir := strings.CutPrefix(spec, "dir:")
 	switch scheme, _, found := strings.Cut(spec, "://"); {
 	case isDir:
 	case found && scheme == "s3":
-		return nil, fmt.Errorf("store %q: S3 stores are not available yet; use dir:PATH", spec)
+		return newBucket(spec)
 	case found:
-		return nil, fmt.Errorf("store %q: no store is named %q; use dir:PATH", spec, scheme)
+		return nil, fmt.Errorf("store %q: no store is named %q; use dir:PATH or s3://BUCKET/PREFIX", spec, scheme)
 	}
 	if path == "" {
 		return nil, fmt.Errorf("store %q: the directory is missing; use dir:PATH", spec)

@@ -1,0 +1,3 @@
+package docker
+
+import _ "github.com/docker/docker/client"

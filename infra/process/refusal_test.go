@@ -1,0 +1,119 @@
+package process
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/durabench/durabench/drivers"
+)
+
+func TestAMissingBinarySaysWhatToInstall(t *testing.T) {
+	o := script(t, "")
+	o.Binary = ""
+	o.Server.Binaries, o.Server.Folders = []string{"no-such-server"}, []string{filepath.Join(t.TempDir(), "*", "bin")}
+	refused(t, o, time.Second, ErrNotInstalled, "no-such-server", "on PATH", "install nothing")
+	o.Binary = filepath.Join(t.TempDir(), "not-there")
+	refused(t, o, time.Second, ErrNotInstalled, "not-there")
+	o.Binary = filepath.Join(t.TempDir(), "not-executable")
+	if err := os.WriteFile(o.Binary, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, o, time.Second, ErrNotInstalled, "not-executable")
+}
+
+func TestTheNewestBinaryInTheFoldersWins(t *testing.T) {
+	root := t.TempDir()
+	for _, version := range []string{"9.6", "15", "9", "14.10", "14.9"} {
+		folder := filepath.Join(root, version, "bin")
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "some-server"), nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := &drivers.Server{Binaries: []string{"some-server"}, Folders: []string{filepath.Join(root, "*", "bin")}}
+	want := []string{"15", "14.10", "14.9", "9.6", "9"}
+	for _, version := range want {
+		got, err := findBinary(server, "")
+		if err != nil || got != filepath.Join(root, version, "bin", "some-server") {
+			t.Errorf("found %s, %v; want that of version %s", got, err, version)
+		}
+		if err := os.RemoveAll(filepath.Join(root, version)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAPortThatIsTakenIsRefused(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	o := script(t, "touch ready; exec sleep 1000")
+	o.Port = listener.Addr().(*net.TCPAddr).Port
+	refused(t, o, time.Second, ErrPortTaken, "choose another port")
+}
+
+func TestADirectoryThatCannotBeMadeIsRefused(t *testing.T) {
+	o := script(t, "touch ready; exec sleep 1000")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.Dir = filepath.Join(file, "server")
+	refused(t, o, time.Second, ErrDirectory, file, "choose a directory")
+	o.Dir = ""
+	if _, err := Start(t.Context(), o); !errors.Is(err, ErrDirectory) {
+		t.Errorf("without a directory: %v", err)
+	}
+}
+
+func TestADirectoryClosedToTheServersAccountIsRefused(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root runs servers as another account")
+	}
+	o := script(t, "touch ready; exec sleep 1000")
+	o.Server.NotRoot = true
+	closed := t.TempDir()
+	if err := os.Chmod(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	o.Dir = filepath.Join(closed, "below", "server")
+	refused(t, o, time.Second, ErrDirectory, "may not pass through "+closed+":", "chmod o+x")
+}
+
+func TestADeadStateIsNotTakenForAServer(t *testing.T) {
+	self, err := lookUp(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(State{PID: self.pid, Started: self.started}).alive() {
+		t.Error("this process is taken for dead")
+	}
+	// The number of a living process, with the start of an earlier one: it must be neither adopted nor stopped.
+	dir := t.TempDir()
+	if err := (State{PID: self.pid, Started: "earlier"}).write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if running, err := Alive(dir); running != nil || err != nil {
+		t.Errorf("alive: %+v, %v", running, err)
+	}
+	if err := Stop(t.Context(), dir, false); err != nil {
+		t.Error(err)
+	}
+	// And a state that cannot be read is an error, not a dead server.
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "state.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Alive(dir); err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("alive with a damaged state: %v", err)
+	}
+}
