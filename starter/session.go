@@ -36,7 +36,11 @@ func (a *app) connect(ctx context.Context, start bool) (*session, error) {
 }
 
 func (s *session) dial(ctx context.Context) error {
-	c, err := s.server.Dial(ctx, temporal.Options{Logger: s.app.logger()})
+	options := temporal.Options{}
+	if s.app.verbose {
+		options.Logger = s.app.logger() // otherwise errors reach the user through the run's result, once
+	}
+	c, err := s.server.Dial(ctx, options)
 	if err != nil {
 		return err
 	}

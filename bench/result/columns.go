@@ -252,11 +252,8 @@ func hostText(h Host) string {
 
 // footnotes returns what the cells leave open: why a leg has its verdict, what happened to it, and why a resource is absent.
 func (l *layout) footnotes() []string {
-	var notes []string
+	notes := l.reasons()
 	for _, leg := range l.doc.Legs {
-		if leg.Why != "" {
-			notes = append(notes, fmt.Sprintf("%s: %s: %s", leg.Title, leg.Verdict, leg.Why))
-		}
 		if leg.Attempts > 1 {
 			notes = append(notes, "† "+attempts(leg))
 		}
@@ -267,6 +264,35 @@ func (l *layout) footnotes() []string {
 	notes = append(notes, l.resourceNotes()...)
 	for i := range notes {
 		notes[i] = oneLine(notes[i])
+	}
+	return notes
+}
+
+// reasons says why legs have their verdicts, once for all that have the same for the same reason: a run that failed early would say it for
+// each leg. A reason that stands in the heading is not repeated.
+func (l *layout) reasons() []string {
+	type reason struct {
+		verdict Verdict
+		why     string
+	}
+	var order []reason
+	titles := map[reason][]string{}
+	for _, leg := range l.doc.Legs {
+		r := reason{leg.Verdict, leg.Why}
+		if run := l.doc.Run.Why; run != "" && strings.HasSuffix(r.why, run) {
+			r.why = strings.TrimSuffix(strings.TrimSuffix(r.why, run), ": ")
+		}
+		if r.why == "" {
+			continue
+		}
+		if titles[r] == nil {
+			order = append(order, r)
+		}
+		titles[r] = append(titles[r], leg.Title)
+	}
+	notes := make([]string, len(order))
+	for i, r := range order {
+		notes[i] = fmt.Sprintf("%s: %s: %s", strings.Join(titles[r], ", "), r.verdict, r.why)
 	}
 	return notes
 }

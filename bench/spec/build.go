@@ -210,9 +210,14 @@ func (b *builder) takeEngine() {
 	}
 }
 
-// takeDataDir makes the data directory absolute: the worker runs elsewhere.
+// takeDataDir makes the data directory absolute: the worker runs elsewhere. A run that keeps nothing has its files in its own working
+// directory unless it was told where.
 func (b *builder) takeDataDir() {
 	if b.bad["data_dir"] {
+		return
+	}
+	if b.Mode == ModeAll && !b.given("data_dir") {
+		b.DataDir = ""
 		return
 	}
 	dir, err := filepath.Abs(b.DataDir)

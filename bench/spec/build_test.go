@@ -77,16 +77,19 @@ func TestBuildFillsInEverything(t *testing.T) {
 		t.Errorf("the chosen seed is %d", got.Seed)
 	}
 	got.Seed = 0
-	dir, err := filepath.Abs(".durabench-data")
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := Spec{
-		Database: "sqlite", Samples: 100_000, Clients: 1, Threads: 1, Key: corpus.KeyInteger, Mode: ModeAll, DataDir: dir,
+		Database: "sqlite", Samples: 100_000, Clients: 1, Threads: 1, Key: corpus.KeyInteger, Mode: ModeAll,
 		OperationTimeout: Duration(30 * time.Minute), Verify: load.VerifySample, Value: map[string]any{"text": "string:50"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("spec differs (-want +got):\n%s", diff)
+	}
+	dir, err := filepath.Abs(DefaultDataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if load, err := build(t, "-d", "sqlite", "-s", "100k", "--mode", "load"); err != nil || load.Spec.DataDir != dir {
+		t.Errorf("a load keeps its data elsewhere than in %q: %v", dir, err)
 	}
 	again, err := build(t, "-d", "sqlite", "-s", "100k")
 	if err != nil {
@@ -450,7 +453,7 @@ func TestBuiltSpecsAreWithinLimits(t *testing.T) {
 		if s.Samples < 1 || s.Samples > MaxSamples || s.Clients < 1 || s.Threads < 1 || s.InFlight() > MaxInFlight {
 			rt.Fatalf("%q: %+v is out of bounds", args, s)
 		}
-		if s.MaxErrorRate < 0 || s.MaxErrorRate > 1 || s.OperationTimeout <= 0 || !filepath.IsAbs(s.DataDir) {
+		if s.MaxErrorRate < 0 || s.MaxErrorRate > 1 || s.OperationTimeout <= 0 || !filepath.IsAbs(s.DataDir) && (s.DataDir != "" || s.Mode != ModeAll) {
 			rt.Fatalf("%q: %+v is out of bounds", args, s)
 		}
 		var back Spec

@@ -73,7 +73,7 @@ var settings = []setting{
 		set: truth(func(d *draft) *bool { return &d.Optimised })},
 	{key: "mode", form: formText, usual: string(ModeAll), help: "what to run: all, load (keep the data) or query (on kept data)",
 		set: func(d *draft, text string) (err error) { d.Mode, err = ParseMode(text); return err }},
-	{key: "data_dir", form: formText, usual: DefaultDataDir, help: "where load keeps and query finds its data",
+	{key: "data_dir", form: formText, usual: DefaultDataDir, help: "where load keeps and query finds its data; with --mode all, where the run's own files go meanwhile (default then: its working directory)",
 		set: text(func(d *draft) *string { return &d.DataDir })},
 	{key: "operation_timeout", form: formDuration, usual: "1800s", help: "longest time for one operation",
 		set: func(d *draft, text string) error { return d.OperationTimeout.Set(text) }},

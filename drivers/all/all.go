@@ -4,5 +4,7 @@ package all
 import (
 	_ "github.com/durabench/durabench/drivers/dry"
 	_ "github.com/durabench/durabench/drivers/map"
+	_ "github.com/durabench/durabench/drivers/postgres"
+	_ "github.com/durabench/durabench/drivers/redis"
 	_ "github.com/durabench/durabench/drivers/sqlite"
 )

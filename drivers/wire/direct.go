@@ -94,6 +94,17 @@ func (d *Direct) Do(ctx context.Context, seat *Seat) error {
 
 // exchange writes the request and reads its answer.
 func (d *Direct) exchange(conn net.Conn, seat *Seat) error {
+	// What came unasked since the last operation must not be taken for this one's answer.
+	for len(seat.line.received()) > 0 {
+		taken, _, err := d.protocol.Parse(nil, seat.line.received())
+		seat.line.take(taken)
+		if err != nil {
+			return err
+		}
+		if taken == 0 {
+			break
+		}
+	}
 	if _, err := conn.Write(seat.Request); err != nil {
 		return err
 	}

@@ -162,34 +162,14 @@ func (s *stream) answer(calls *[]*Call, received *buffer) error {
 	s.reading = true
 	*calls = s.takeOver(*calls)
 	s.mu.Unlock()
-	next, read := 0, 0
-	for len(received.received()) > 0 {
-		if next == len(*calls) {
-			s.mu.Lock()
-			*calls = s.takeOver(*calls)
-			s.mu.Unlock()
-		}
-		var call *Call
-		if next < len(*calls) {
-			call = (*calls)[next]
-		}
-		taken, done, err := s.pipe.protocol.Parse(call, received.received())
-		received.take(taken)
-		if err != nil {
-			return err
-		}
-		if done && call != nil {
-			next++
-			read += len(call.Request)
-			call.leave(answered)
-		} else if taken == 0 {
-			break
-		}
-	}
-	left := copy(*calls, (*calls)[next:])
+	dealt, read, err := s.deal(calls, received)
+	left := copy(*calls, (*calls)[dealt:])
 	clear((*calls)[left:])
 	*calls = (*calls)[:left]
-	if next > 0 {
+	if err != nil {
+		return err
+	}
+	if dealt > 0 {
 		s.mu.Lock()
 		s.unread -= read
 		s.mu.Unlock()
@@ -200,6 +180,34 @@ func (s *stream) answer(calls *[]*Call, received *buffer) error {
 	s.reading = false
 	s.flush()
 	return nil
+}
+
+// deal gives answers to the calls, one after another. It returns how many are answered, and how many bytes their requests had.
+func (s *stream) deal(calls *[]*Call, received *buffer) (dealt, read int, err error) {
+	for len(received.received()) > 0 {
+		if dealt == len(*calls) {
+			s.mu.Lock()
+			*calls = s.takeOver(*calls)
+			s.mu.Unlock()
+		}
+		var call *Call
+		if dealt < len(*calls) {
+			call = (*calls)[dealt]
+		}
+		taken, done, err := s.pipe.protocol.Parse(call, received.received())
+		received.take(taken)
+		if err != nil {
+			return dealt, read, err
+		}
+		if done && call != nil {
+			dealt++
+			read += len(call.Request)
+			call.leave(answered)
+		} else if taken == 0 {
+			break
+		}
+	}
+	return dealt, read, nil
 }
 
 // takeOver moves the queue behind the calls. It is called with mu held.

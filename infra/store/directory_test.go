@@ -48,7 +48,6 @@ func TestOpenNamesTheStoreOrSaysWhatToUse(t *testing.T) {
 	}{
 		{"", []string{"directory is missing", "dir:PATH"}},
 		{"dir:", []string{"directory is missing"}},
-		{"s3://bucket/prefix", []string{"not available yet", "dir:PATH"}},
 		{"gs://bucket", []string{`no store is named "gs"`}},
 		{file, []string{file, "is a file"}},
 		{"dir:a\x00b", []string{"NUL"}},

@@ -122,7 +122,7 @@ func diagnose(err error) diagnosis {
 		return diagnosis{"no credentials for S3 were found, or they could not be read",
 			"set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give the machine a role, where the worker runs", nil}
 	}
-	if code, status := answer(err); code != "" || status != 0 {
+	if code, status := answer(err); code != "" || status != 0 && !brokeOff(err) {
 		return diagnoseAnswer(err, code, status)
 	}
 	return diagnoseTransport(err)
@@ -234,26 +234,28 @@ func diagnoseTransport(err error) diagnosis {
 		certificate *tls.CertificateVerificationError
 		record      tls.RecordHeaderError
 		undecoded   *smithy.DeserializationError
-		unserial    *smithy.SerializationError
 		lookup      *net.DNSError
-		network     net.Error
 	)
 	switch {
 	case errors.As(err, &authority), errors.As(err, &hostname), errors.As(err, &invalid), errors.As(err, &certificate):
 		return diagnosis{what, "the server's certificate is not trusted: add its authority by AWS_CA_BUNDLE, or correct the endpoint", nil}
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return diagnosis{what, "the endpoint does not speak https: write http://", nil}
-	case errors.As(err, &undecoded):
-		return diagnosis{"the answer is not one of S3", notS3, nil}
-	case errors.As(err, &unserial):
-		return diagnosis{what: what}
 	case errors.As(err, &lookup) && lookup.IsNotFound:
 		return diagnosis{what, "the host's name is not known: correct the endpoint or the region, or try again when the network is back", ErrUnavailable}
-	case errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
-		errors.Is(err, syscall.EPIPE), isSendError(err):
+	case brokeOff(err), isSendError(err):
 		return diagnosis{what, "the server cannot be reached: start it, correct the endpoint, or try again when the network is back", ErrUnavailable}
+	case errors.As(err, &undecoded):
+		return diagnosis{"the answer is not one of S3", notS3, nil}
 	}
 	return diagnosis{what: what}
+}
+
+// brokeOff tells that the connection failed, maybe in the middle of an answer.
+func brokeOff(err error) bool {
+	network := net.Error(nil)
+	return errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // isSendError tells that a request could not be sent or its answer not be received.

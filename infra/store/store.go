@@ -39,8 +39,8 @@ type Checker interface {
 	Check(ctx context.Context) error
 }
 
-// Open opens the store that spec names: "dir:PATH", a bare path, or "s3://BUCKET/PREFIX" with options as s3Form has them. It creates and writes nothing, so that a store may be opened only to
-// be read; Checker tells whether it can be written.
+// Open opens the store that spec names: "dir:PATH", a bare path, or "s3://BUCKET/PREFIX" with the options of s3Form. It creates and
+// writes nothing, so that a store may be opened only to be read; Checker tells whether it can be written.
 func Open(spec string) (Store, error) {
 	path, isDir := strings.CutPrefix(spec, "dir:")
 	switch scheme, _, found := strings.Cut(spec, "://"); {
@@ -48,7 +48,7 @@ func Open(spec string) (Store, error) {
 	case found && scheme == "s3":
 		return newBucket(spec)
 	case found:
-		return nil, fmt.Errorf("store %q: no store is named %q; use dir:PATH or s3://BUCKET/PREFIX", spec, scheme)
+		return nil, fmt.Errorf("no store is named %q; use dir:PATH or s3://BUCKET/PREFIX", scheme)
 	}
 	if path == "" {
 		return nil, fmt.Errorf("store %q: the directory is missing; use dir:PATH", spec)

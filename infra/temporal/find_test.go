@@ -30,7 +30,7 @@ func TestFindUsesTheServerOfTheEnvironment(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, stopped)
 	require.NoError(t, s.Leave(t.Context()))
-	dir, err := home.Data()
+	dir, err := home.Temporal()
 	require.NoError(t, err)
 	require.NoDirExists(t, dir, "nothing is kept for another's server")
 

@@ -1,0 +1,107 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/docker/docker/api/types/image"
+)
+
+// Progress is how far a pull has got.
+type Progress struct {
+	Image string
+	// Status is what goes on, in the engine's words.
+	Status string
+	// Layers is how many parts the image has, as far as is known; Done of them are here.
+	Layers, Done int
+	// Bytes of Total have been received; both are of the layers whose size is known.
+	Bytes, Total int64
+}
+
+// Percent is the share of the known bytes that are here; 0 while none are known.
+func (p Progress) Percent() float64 {
+	if p.Total == 0 {
+		return 0
+	}
+	return 100 * float64(p.Bytes) / float64(p.Total)
+}
+
+// pull fetches an image.
+func (c *Client) pull(ctx context.Context, name string, report func(Progress)) (err error) {
+	c.log.Info("pulling image", "image", name)
+	stream, err := c.api.ImagePull(ctx, name, image.PullOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stream.Close()) }()
+	if report == nil {
+		report = func(Progress) {}
+	}
+	return followPull(stream, name, report)
+}
+
+// pullEvent is a line of what the engine tells of a pull.
+type pullEvent struct {
+	ID             string
+	Status         string
+	ProgressDetail struct{ Current, Total int64 }
+	Error          string
+}
+
+// followPull reads what the engine tells of a pull until its end. That it failed, the engine says in the last line.
+func followPull(stream io.Reader, name string, report func(Progress)) error {
+	layers := make(map[string]*layer)
+	for decoder := json.NewDecoder(stream); ; {
+		var event pullEvent
+		if err := decoder.Decode(&event); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if event.Error != "" {
+			return errors.New(event.Error)
+		}
+		if event.ID != "" {
+			l := layers[event.ID]
+			if l == nil {
+				l = &layer{}
+			}
+			if l.follow(event) {
+				layers[event.ID] = l
+			}
+		}
+		progress := Progress{Image: name, Status: event.Status, Layers: len(layers)}
+		for _, l := range layers {
+			progress.Bytes += l.bytes
+			progress.Total += l.total
+			if l.done {
+				progress.Done++
+			}
+		}
+		report(progress)
+	}
+}
+
+// layer is one part of an image on its way.
+type layer struct {
+	bytes, total int64
+	done         bool
+}
+
+// follow takes note of an event; false when it is not of a layer. The words are the engine's.
+func (l *layer) follow(event pullEvent) bool {
+	switch event.Status {
+	case "Downloading":
+		l.bytes, l.total = event.ProgressDetail.Current, max(l.total, event.ProgressDetail.Total, event.ProgressDetail.Current)
+	case "Download complete", "Verifying Checksum", "Extracting":
+		l.bytes = l.total
+	case "Pull complete", "Already exists":
+		l.bytes, l.done = l.total, true
+	case "Pulling fs layer", "Waiting":
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,220 @@
+package host
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// journalFile is the journal's name in its directory.
+const journalFile = "isolation.journal"
+
+// header begins a journal.
+type header struct {
+	Version int       `json:"version"`
+	Run     string    `json:"run,omitempty"`
+	Boot    string    `json:"boot,omitempty"` // the kernel's id of this boot; after another one nothing of what was changed is left
+	Since   time.Time `json:"since"`
+}
+
+// entry is one change of the machine. It is on the device before the change is made, so a change that was made is always in the journal,
+// and one in the journal was perhaps never made.
+type entry struct {
+	Step   string `json:"step"`
+	Knob   string `json:"knob"`
+	Object string `json:"object"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// journal is the file of what is changed, one line of JSON per entry. It is made with the first entry: where nothing is changed there is
+// none.
+type journal struct {
+	path string
+	head header
+	file *os.File
+	size int64 // bytes that are known to be whole
+}
+
+// openJournal prepares a journal that goes on behind what lies in dir already.
+func openJournal(dir string, head header) (*journal, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory of the isolation journal: %w", err)
+	}
+	head.Version = 1
+	return &journal{path: filepath.Join(dir, journalFile), head: head}, nil
+}
+
+// add makes sure that a change is on the device before it is made.
+func (j *journal) add(e entry) error {
+	if j.file == nil {
+		if err := j.create(); err != nil {
+			return fmt.Errorf("write down the old value: %w", err)
+		}
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("write down the old value: %w", err)
+	}
+	if err := j.append(append(line, '\n')); err != nil {
+		return fmt.Errorf("write down the old value: %w", err)
+	}
+	return nil
+}
+
+// create makes the file with its header, or opens the one that is there, whose torn end, if any, is cut off.
+func (j *journal) create() error {
+	whole, err := wholeLines(j.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	j.file, j.size = file, int64(len(whole))
+	if err := file.Truncate(j.size); err != nil {
+		return j.abandon(err)
+	}
+	if j.size == 0 {
+		line, err := json.Marshal(j.head)
+		if err != nil {
+			return j.abandon(err)
+		}
+		if err := j.append(append(line, '\n')); err != nil {
+			return j.abandon(err)
+		}
+	}
+	if err := syncDir(filepath.Dir(j.path)); err != nil {
+		return j.abandon(err)
+	}
+	return nil
+}
+
+func (j *journal) abandon(err error) error {
+	_ = j.file.Close()
+	j.file = nil
+	return err
+}
+
+// append writes a line whole or not at all, as far as this process lives.
+func (j *journal) append(line []byte) error {
+	_, err := j.file.WriteAt(line, j.size)
+	if err == nil {
+		err = j.file.Sync()
+	}
+	if err != nil {
+		return errors.Join(err, j.file.Truncate(j.size))
+	}
+	j.size += int64(len(line))
+	return nil
+}
+
+func (j *journal) close() {
+	if j.file != nil {
+		_ = j.file.Close()
+		j.file = nil
+	}
+}
+
+// wholeLines returns the lines of a journal that are complete. A line without its end was being written when its writer was killed: what
+// it announces was never done.
+func wholeLines(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return text[:bytes.LastIndexByte(text, '\n')+1], nil
+}
+
+// readJournal returns what a journal says; unreadable are the lines that say nothing, each with why. A missing journal is fs.ErrNotExist.
+func readJournal(dir string) (head header, entries []entry, unreadable []error, err error) {
+	path := filepath.Join(dir, journalFile)
+	if err := ours(path); err != nil {
+		return header{}, nil, nil, err
+	}
+	text, err := wholeLines(path)
+	if err != nil {
+		return header{}, nil, nil, err
+	}
+	for n, line := range bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) {
+		switch {
+		case len(text) == 0:
+			continue
+		case n == 0:
+			err = json.Unmarshal(line, &head)
+		default:
+			var e entry
+			if err = json.Unmarshal(line, &e); err == nil {
+				entries = append(entries, e)
+			}
+		}
+		if err != nil {
+			unreadable = append(unreadable, fmt.Errorf("%s:%d: %w", path, n+1, err))
+		}
+	}
+	return head, entries, unreadable, nil
+}
+
+// ours makes sure that no one else can have written the journal: restoring it with our rights does what it says.
+func ours(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no file", path)
+	case ok && int(owner.Uid) != os.Geteuid() && owner.Uid != 0:
+		return fmt.Errorf("%s belongs to user %d: what it says is not done with the rights of user %d", path, owner.Uid, os.Geteuid())
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("%s can be written by others (%v): what it says is not done", path, info.Mode().Perm())
+	}
+	return nil
+}
+
+// replaceJournal leaves only these entries in the journal, or no journal when there are none.
+func replaceJournal(dir string, head header, entries []entry) error {
+	path := filepath.Join(dir, journalFile)
+	if len(entries) == 0 {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the isolation journal: %w", err)
+		}
+		return syncDir(dir)
+	}
+	next := &journal{path: path + ".new", head: head}
+	if err := os.Remove(next.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("rewrite the isolation journal: %w", err)
+	}
+	defer next.close()
+	for _, e := range entries {
+		if err := next.add(e); err != nil {
+			return fmt.Errorf("rewrite the isolation journal: %w", err)
+		}
+	}
+	if err := os.Rename(next.path, path); err != nil {
+		return fmt.Errorf("rewrite the isolation journal: %w", err)
+	}
+	return syncDir(dir)
+}
+
+// syncDir makes a new or removed name in dir last.
+func syncDir(dir string) error {
+	file, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	// Some filesystems cannot flush a directory; they say so by EINVAL.
+	if err := file.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) {
+		return fmt.Errorf("flush directory %s: %w", dir, err)
+	}
+	return nil
+}
