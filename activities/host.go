@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/durabench/durabench/activities/secrets"
 	"github.com/durabench/durabench/bench/result"
@@ -16,6 +17,7 @@ import (
 	"github.com/durabench/durabench/infra/build"
 	"github.com/durabench/durabench/infra/host"
 	"github.com/durabench/durabench/infra/store"
+	"github.com/durabench/durabench/workers/agent"
 )
 
 // Host makes the machine ready for a run and clears it up afterwards.
@@ -33,22 +35,21 @@ type PreparedHost struct {
 	Harness result.Harness `json:"harness"`
 }
 
-// dataDir is the part of a run's directory that holds an embedded engine's files.
-const dataDir = "data"
-
 // PrepareHost makes the run's working directory and makes sure, before anything starts, that the run can be measured and kept here: the
 // engine is in this build, data and results can be written, there is room for them, and a query run finds what it asks for.
 func (h *Host) PrepareHost(ctx context.Context, run Run) (PreparedHost, error) {
 	beat := startBeat(ctx, Heartbeat{Waiting: "preparing the host"})
 	defer beat.stop()
-	if err := errors.Join(plainID(run.ID), known(run.Spec)); err != nil {
+	engine, err := known(run.Spec)
+	if err := errors.Join(plainID(run.ID), err); err != nil {
 		return PreparedHost{}, permanent(TypeSpec, err)
 	}
 	dir := filepath.Join(h.Work, run.ID)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return PreparedHost{}, permanent(TypePreflight, fmt.Errorf("make the run's working directory: %w", err))
 	}
-	data := dataPath(run.Spec, dir)
+	run.Dir = dir
+	data := dataPath(run, engine)
 	if err := h.checkData(run, data); err != nil {
 		return PreparedHost{}, err
 	}
@@ -73,24 +74,15 @@ func plainID(id string) error {
 }
 
 // known makes sure that this build can run the spec: it may be another than the one that made the plan.
-func known(s spec.Spec) error {
+func known(s spec.Spec) (drivers.Engine, error) {
 	engine, ok := drivers.Lookup(s.Database)
 	if !ok {
-		return fmt.Errorf("engine %q is not in this worker's build; it has %v", s.Database, drivers.Names())
+		return engine, fmt.Errorf("engine %q is not in this worker's build; it has %s", s.Database, strings.Join(drivers.Names(), ", "))
 	}
 	if problems := engine.CheckOptions(s.Engine); len(problems) > 0 {
-		return fmt.Errorf("engine %s: %s", s.Database, problems[0])
+		return engine, fmt.Errorf("engine %s: %s", s.Database, strings.Join(problems, "; "))
 	}
-	return nil
-}
-
-// dataPath is where an embedded engine, or a server of ours, keeps its files: in the run's own directory, or where the user wants them
-// kept after the run.
-func dataPath(s spec.Spec, dir string) string {
-	if s.DataDir != "" {
-		return s.DataDir
-	}
-	return filepath.Join(dir, dataDir)
+	return engine, nil
 }
 
 // checkData makes sure that the data can be written, that there is room for it, and that a query run finds what was loaded.
@@ -162,11 +154,16 @@ func (h *Host) CleanHost(ctx context.Context, in CleanHostInput) error {
 	if err := plainID(in.Run.ID); err != nil {
 		return permanent(TypeSpec, err)
 	}
-	remove := filepath.Join(h.Work, in.Run.ID)
-	if in.KeepLogs {
-		remove = filepath.Join(remove, dataDir)
+	run := in.Run
+	run.Dir = filepath.Join(h.Work, run.ID)
+	problems := []error{secrets.Delete(run.ID), agent.RemoveCredentials(run.Dir)}
+	for _, dir := range passingData(run) {
+		problems = append(problems, os.RemoveAll(dir))
 	}
-	if err := errors.Join(secrets.Delete(in.Run.ID), os.RemoveAll(remove)); err != nil {
+	if !in.KeepLogs {
+		problems = append(problems, os.RemoveAll(run.Dir))
+	}
+	if err := errors.Join(problems...); err != nil {
 		return passing(TypeInfrastructure, fmt.Errorf("clean up after run %s: %w", in.Run.ID, err))
 	}
 	return nil

@@ -97,7 +97,7 @@ func TestCleanHostRemovesWhatIsOurs(t *testing.T) {
 	_, err := do[any](b, b.host.CleanHost, CleanHostInput{Run: b.run, KeepLogs: true})
 	require.NoError(t, err)
 	require.FileExists(t, log)
-	require.NoDirExists(t, filepath.Join(b.run.Dir, dataDir))
+	require.NoDirExists(t, filepath.Join(b.run.Dir, "data"))
 	found, err := secrets.Read(b.run.ID)
 	require.NoError(t, err)
 	require.Empty(t, found.Password)
@@ -119,8 +119,24 @@ func TestKeptDataStaysAfterCleanUp(t *testing.T) {
 	b.run.Spec.Mode, b.run.Spec.DataDir = spec.ModeLoad, t.TempDir()
 	b.prepare()
 	started := b.start()
-	require.Equal(t, b.run.Spec.DataDir, started.Dir)
+	require.Equal(t, filepath.Join(b.run.Spec.DataDir, "sqlite"), started.Dir)
 	_, err := do[any](b, b.host.CleanHost, CleanHostInput{Run: b.run})
 	require.NoError(t, err)
-	require.DirExists(t, b.run.Spec.DataDir)
+	require.DirExists(t, started.Dir)
+
+	b.run.Spec.Name = "other"
+	require.NotEqual(t, started.Dir, b.start().Dir, "loads of different names do not share their files")
+}
+
+func TestDataOfARunThatKeepsNothingGoes(t *testing.T) {
+	b := newBench(t, "sqlite", nil)
+	b.run.Spec.DataDir = t.TempDir()
+	b.prepare()
+	started := b.start()
+	require.DirExists(t, started.Dir)
+	_, err := do[any](b, b.host.CleanHost, CleanHostInput{Run: b.run, KeepLogs: true})
+	require.NoError(t, err)
+	left, err := os.ReadDir(b.run.Spec.DataDir)
+	require.NoError(t, err)
+	require.Empty(t, left, "and the user's directory is as it was")
 }

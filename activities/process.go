@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/durabench/durabench/bench/result"
@@ -14,35 +13,8 @@ import (
 	"github.com/durabench/durabench/infra/process"
 )
 
-// publicTemp is where a server of ours lives that must not run as root while we do: our own directories let nobody else pass.
-const publicTemp = "/var/tmp"
-
-// serverDir is the directory of a server that we start for a run.
-func serverDir(run Run, engine drivers.Engine) string {
-	switch {
-	case run.Spec.DataDir != "":
-		return keptServerDir(run.Spec)
-	case engine.Server != nil && engine.Server.NotRoot && os.Geteuid() == 0:
-		return publicServerDir(run)
-	default:
-		return privateServerDir(run)
-	}
-}
-
-func privateServerDir(run Run) string { return filepath.Join(run.Dir, "server") }
-func publicServerDir(run Run) string  { return filepath.Join(publicTemp, "durabench-"+run.ID) }
-
-// keptServerDir is for data that outlives the run; query runs find the server's data there again.
-func keptServerDir(s spec.Spec) string {
-	name := "server-" + s.Database
-	if s.Name != "" {
-		name += "-" + s.Name
-	}
-	return filepath.Join(s.DataDir, name)
-}
-
-// keeps tells whether the data of a run stays when it is over.
-func keeps(s spec.Spec) bool { return s.Mode == spec.ModeLoad || s.Mode == spec.ModeQuery }
+// logBytes is how much of a server's log is kept with the run's others.
+const logBytes = 1 << 20
 
 // startProcess starts the engine's own server, or finds it running.
 func (s *Server) startProcess(ctx context.Context, engine drivers.Engine, run Run) (StartedServer, error) {
@@ -64,7 +36,7 @@ func (s *Server) startProcess(ctx context.Context, engine drivers.Engine, run Ru
 		connections = engine.Connections(config)
 	}
 	running, err := process.Start(ctx, process.Options{
-		Engine: engine.Title, Server: engine.Server, RunID: run.ID, Dir: serverDir(run, engine),
+		Engine: engine.Title, Server: engine.Server, RunID: run.ID, Dir: dataPath(run, engine),
 		Profile: profile, Tier: tier, Resources: drivers.Resources(host.Resources()), Connections: connections,
 		Ready: func(ctx context.Context, running *process.Running) error {
 			config.Endpoint, config.Credentials = running.Endpoint, running.Credentials
@@ -98,15 +70,14 @@ func answers(ctx context.Context, engine drivers.Engine, config drivers.Config) 
 	return errors.Join(err, database.Close())
 }
 
-// stopProcess stops the run's server wherever it may be.
+// stopProcess stops the run's server, wherever it may be, and keeps the end of its log with the run's.
 func (s *Server) stopProcess(ctx context.Context, run Run) error {
-	dirs := []string{privateServerDir(run), publicServerDir(run)}
-	if run.Spec.DataDir != "" {
-		dirs = []string{keptServerDir(run.Spec)}
-	}
 	var problems []error
-	for _, dir := range dirs {
-		problems = append(problems, process.Stop(ctx, dir, keeps(run.Spec)))
+	for _, dir := range serverDirs(run) {
+		problems = append(problems, process.Stop(ctx, dir, true))
+		if err := copyTail(filepath.Join(run.Dir, "server.log"), serverLog(dir), logBytes); err != nil {
+			problems = append(problems, fmt.Errorf("keep the server's log: %w", err))
+		}
 	}
 	if err := errors.Join(problems...); err != nil {
 		return passing(TypeInfrastructure, fmt.Errorf("stop the server of run %s: %w", run.ID, err))

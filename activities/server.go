@@ -82,7 +82,7 @@ func (s *Server) start(ctx context.Context, engine drivers.Engine, mode drivers.
 	}
 	switch mode {
 	case drivers.Embedded:
-		return StartedServer{Mode: mode, Dir: dataPath(run.Spec, run.Dir)}, nil
+		return StartedServer{Mode: mode, Dir: dataPath(run, engine)}, nil
 	case drivers.Endpoint:
 		if run.Spec.Endpoint == "" {
 			return StartedServer{}, &unavailableError{mode, "it needs the address of a server: give one with -e"}

@@ -22,7 +22,7 @@ type Database interface {
 	// Settings reads back, on a connection like the measured ones, the durability tier in force and every setting that could explain a
 	// number. It never reports what was asked for.
 	Settings(ctx context.Context) (Settings, error)
-	// Prepare leaves an empty table that fits the corpus, dropping one of an earlier run of ours.
+	// Prepare leaves an empty table that fits the corpus, dropping one of an earlier run of ours. Clients that are open go on working.
 	Prepare(ctx context.Context) error
 	// Client opens client number i, counted from 0. One client is used by Config.Threads goroutines at once.
 	Client(ctx context.Context, i int) (Client, error)
@@ -32,10 +32,13 @@ type Database interface {
 
 // Client carries operations, one row each. Every method is safe for Config.Threads callers at once and never makes them wait for each
 // other on a lock of the driver's. Keys and rows are only valid until the method returns.
+//
+// An operation whose context ends returns soon, with an error that ErrorClassOf counts as cancelled or timeout, and leaves the client
+// usable; whether a write had its effect is then not known. After Close every operation returns an error, best ErrClosed.
 type Client interface {
 	// Create adds a row. A key that is there already is ErrExists.
 	Create(ctx context.Context, key corpus.Key, row *corpus.Row) error
-	// Read fetches the whole row, every column received, into rec. A missing key is ErrNotFound.
+	// Read fetches the whole row, every column received, into rec. A missing key is ErrNotFound and leaves rec empty.
 	Read(ctx context.Context, key corpus.Key, rec *Record) error
 	// Update replaces the whole row. A missing key is ErrNotFound.
 	Update(ctx context.Context, key corpus.Key, row *corpus.Row) error
@@ -105,7 +108,7 @@ type Config struct {
 	Clients, Threads int
 	// Profile is how the database is to be set up.
 	Profile Profile
-	// Tier is the durability asked for.
+	// Tier is the durability asked for; empty means the one that Engine.Tier gives for Profile.
 	Tier Tier
 	// Resources is what the host offers, for settings that an optimised embedded engine computes from it; zero fields are not known.
 	Resources Resources

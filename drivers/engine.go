@@ -50,7 +50,8 @@ type Engine struct {
 	DatabaseAbility Database
 	// Options names the engine's own settings with the values they take, the default first, and what each does.
 	Options []Option
-	// Connections returns how many connections a load will open with these settings; nil for embedded engines.
+	// Connections returns how many connections a load will open with these settings, the database's own beside the clients' included;
+	// nil for embedded engines.
 	Connections func(Config) int
 	// Server says how to run the engine's own server; nil for embedded engines.
 	Server *Server

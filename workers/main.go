@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -52,6 +53,7 @@ func (e *servingError) Unwrap() error { return e.err }
 // flags are the command line.
 type flags struct {
 	options   serve.Options
+	dial      time.Duration
 	logLevel  slog.Level
 	logFormat string
 }
@@ -76,7 +78,7 @@ func command() *cobra.Command {
 				return err
 			}
 			f.options.Logger = logger
-			if err := serveHost(cmd.Context(), f.options); err != nil {
+			if err := f.serve(cmd.Context()); err != nil {
 				return &servingError{err}
 			}
 			return nil
@@ -88,6 +90,7 @@ func command() *cobra.Command {
 	set.StringVar(&f.options.Work, "work-dir", "", "directory for the files of runs (default: work below the data directory)")
 	set.DurationVar(&f.options.AgentIdle, "agent-idle", serve.DefaultAgentIdle, "how long a measuring process that no worker asks for lives on")
 	set.DurationVar(&f.options.StopTimeout, "stop-timeout", serve.DefaultStopTimeout, "how long activities may take to let go when the worker stops")
+	set.DurationVar(&f.dial, "dial-timeout", temporal.DefaultDialTimeout, "how long the Temporal server may take to answer at the start")
 	set.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
 	set.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	root.AddCommand(measure.Command())
@@ -107,12 +110,12 @@ func (f *flags) logger() (*slog.Logger, error) {
 	}
 }
 
-// serveHost connects to Temporal and serves until ctx ends.
-func serveHost(ctx context.Context, options serve.Options) error {
-	c, err := temporal.Dial(ctx, temporal.Options{Logger: options.Logger})
+// serve connects to Temporal and serves until ctx ends.
+func (f *flags) serve(ctx context.Context) error {
+	c, err := temporal.Dial(ctx, temporal.Options{Logger: f.options.Logger, Timeout: f.dial})
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	return serve.Run(ctx, c, options)
+	return serve.Run(ctx, c, f.options)
 }

@@ -68,6 +68,7 @@ type benchmark struct {
 	// unfinished is the leg whose activity did not come to its end. What the agent has of it is stored once the agent has ended.
 	unfinished *activities.MissingLeg
 	progress   Progress
+	measured   bool // a leg of this run is in the store
 	document   activities.Assembled
 }
 
@@ -188,6 +189,7 @@ func (b *benchmark) keepLeg(ctx workflow.Context, step plan.Step, came activitie
 		b.miss(step, result.Failed, "its result could not be stored: "+message(err))
 		return
 	}
+	b.measured = true
 	b.progress.Rows = append(b.progress.Rows, row(step, came))
 }
 

@@ -34,7 +34,12 @@ func (b *benchmark) conclude(ctx workflow.Context, failure error, cancelled bool
 	if failure != nil && !cancelled {
 		text = message(failure)
 	}
-	put := workflow.WithActivityOptions(ctx, b.storeOptions("result document"))
+	options := b.storeOptions("result document")
+	if !b.measured {
+		// There is nothing to wait a day for, and the store may be what the run failed for.
+		options.RetryPolicy.MaximumAttempts = 2
+	}
+	put := workflow.WithActivityOptions(ctx, options)
 	unstored := workflow.ExecuteActivity(put, results.Assemble, activities.AssembleInput{
 		Run: b.run, Plan: b.in.Plan, Command: b.in.Command, Host: b.host, Server: b.server, Missing: b.missing,
 		Started: b.started, Finished: workflow.Now(ctx), Error: text, Cancelled: cancelled,

@@ -16,6 +16,7 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/sdk/client"
+	tlog "go.temporal.io/sdk/log"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/plan"
@@ -26,7 +27,6 @@ import (
 	_ "github.com/durabench/durabench/drivers/map"
 	_ "github.com/durabench/durabench/drivers/sqlite"
 	"github.com/durabench/durabench/infra/home"
-	"github.com/durabench/durabench/infra/temporal"
 	"github.com/durabench/durabench/workers/agent"
 	"github.com/durabench/durabench/workers/agent/measure"
 	"github.com/durabench/durabench/workers/serve"
@@ -35,14 +35,14 @@ import (
 
 // record makes the histories in testdata anew, on the server at the address in the environment:
 //
-//	temporald --db DIR --headless &
+//	temporald --db DIR --headless --namespace durabench &
 //	DURABENCH_TEMPORAL_ADDRESS=127.0.0.1:7233 go test ./workflows -run TestRealServer -record
 //
 // Do so for a history whose commands were changed on purpose and that no running workflow can have any more; otherwise the change needs
 // workflow.GetVersion.
 var record = flag.Bool("record", false, "write the histories of TestRealServer to testdata")
 
-// EnvAddress names the server for tests that need one.
+// envAddress names the server for tests that need one.
 const envAddress = "DURABENCH_TEMPORAL_ADDRESS"
 
 // TestMain makes this test's binary an agent when it is started as one.
@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The engines that tests need beside the real ones: a map whose creates take a while, and one whose third create fails.
+// The engines that tests need beside the real ones: a map whose creates take a while, and one whose creates fail.
 func init() {
 	for name, create := range map[string]func() error{
 		"slow": func() error {
@@ -121,7 +121,9 @@ func TestRealServer(t *testing.T) {
 	t.Setenv(home.Env, root)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	c, err := temporal.Dial(ctx, temporal.Options{Address: address, Identity: "recorder"})
+	c, err := client.DialContext(ctx, client.Options{
+		HostPort: address, Namespace: "durabench", Identity: "recorder", Logger: tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+	})
 	require.NoError(t, err)
 	defer c.Close()
 	bed := &realBed{t: t, ctx: ctx, client: c, root: root}

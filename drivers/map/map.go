@@ -45,6 +45,12 @@ func tier(profile drivers.Profile) (drivers.Tier, error) {
 }
 
 func open(_ context.Context, config drivers.Config) (drivers.Database, error) {
+	if config.Tier == "" {
+		var err error
+		if config.Tier, err = tier(config.Profile); err != nil {
+			return nil, err
+		}
+	}
 	if config.Tier != drivers.TierNone {
 		return nil, drivers.Unsupported{Why: fmt.Sprintf("map cannot give durability tier %q: its only tier is %q", config.Tier, drivers.TierNone)}
 	}

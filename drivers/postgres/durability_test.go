@@ -27,7 +27,9 @@ func TestAcknowledgedRowsSurviveKill9(t *testing.T) {
 			tune := func(o *process.Options) { o.Tier = tier }
 			running := start(t, dir, tune)
 			defer func() { must(t, process.Stop(context.Background(), dir, false)) }()
-			config := small(t, 4, 2, func(c *drivers.Config) { c.Endpoint, c.Credentials, c.Tier = running.Endpoint, running.Credentials, tier })
+			config := small(t, 4, 2, func(c *drivers.Config) {
+				c.Endpoint, c.Credentials, c.Tier = running.Endpoint, running.Credentials, tier
+			})
 			database := open(t, config)
 			must(t, database.Prepare(t.Context()))
 			all := clients(t, database, config)

@@ -163,10 +163,14 @@ func TestTooManyConnectionsAreRefusedBeforeTheLoad(t *testing.T) {
 	says(t, open(t, config).(drivers.Preflighter).Preflight(t.Context()), config, "16 left", "1 in use")
 
 	// As do limits of the user and the database.
-	run(t, other, "CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 3; CREATE DATABASE narrow CONNECTION LIMIT 4 OWNER few")
+	run(t, other, "CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 3")
+	run(t, other, "CREATE DATABASE narrow CONNECTION LIMIT 4 OWNER few")
 	config = small(t, 3, 1, on)
 	config.Credentials = drivers.Credentials{User: "few", Password: "few"}
 	says(t, open(t, config).(drivers.Preflighter).Preflight(t.Context()), drivers.Config{}, "the user", "may have 3", "CONNECTION LIMIT")
+	config = small(t, 4, 1, on)
+	config.Endpoint = strings.Replace(config.Endpoint, "/postgres?", "/narrow?", 1)
+	says(t, open(t, config).(drivers.Preflighter).Preflight(t.Context()), config, "the database", "may have 4", "CONNECTION LIMIT")
 
 	// And should it come to that all the same, the refusal is of class connection.
 	config = small(t, 18, 1, on)
@@ -245,7 +249,9 @@ func TestTiersAreSetAndReadBack(t *testing.T) {
 		{drivers.TierProcess, drivers.TierOS, drivers.TierProcess},
 	} {
 		running := server(t, test.server, drivers.Profile{})
-		config := small(t, 2, 2, func(c *drivers.Config) { c.Endpoint, c.Credentials, c.Tier = running.Endpoint, running.Credentials, test.asked })
+		config := small(t, 2, 2, func(c *drivers.Config) {
+			c.Endpoint, c.Credentials, c.Tier = running.Endpoint, running.Credentials, test.asked
+		})
 		database := open(t, config)
 		settings, err := database.Settings(t.Context())
 		must(t, err)

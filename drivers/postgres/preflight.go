@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/durabench/durabench/drivers/wire"
 )
 
 // controlConnections are those beside the measured ones: one at a time, to count rows and read settings.
@@ -13,6 +15,9 @@ const controlConnections = 1
 
 // Preflight makes sure that the server can be written to and has connections enough.
 func (d *database) Preflight(ctx context.Context) error {
+	if err := wire.CheckFiles(connections(d.load)); err != nil {
+		return fmt.Errorf("preflight: %w", err)
+	}
 	return d.control(ctx, "preflight", func(conn *pgconn.PgConn) error {
 		rows, err := query(ctx, conn, "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')")
 		if err != nil {

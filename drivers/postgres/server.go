@@ -45,8 +45,12 @@ var server = &drivers.Server{
 // initCommand makes a cluster. Encoding and locale are fixed, because initdb would take those of whoever starts it; checksums are as the
 // vendor has them.
 func initCommand(l drivers.Launch) []string {
+	binary := l.Binary
+	if real, err := filepath.EvalSymlinks(binary); err == nil {
+		binary = real // where initdb is, too
+	}
 	return []string{
-		filepath.Join(filepath.Dir(l.Binary), "initdb"), "--pgdata=" + l.Data, "--username=" + serverUser, "--pwfile=" + filepath.Join(l.Dir, passwordFile),
+		filepath.Join(filepath.Dir(binary), "initdb"), "--pgdata=" + l.Data, "--username=" + serverUser, "--pwfile=" + filepath.Join(l.Dir, passwordFile),
 		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C",
 	}
 }

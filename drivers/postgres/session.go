@@ -44,6 +44,7 @@ func (d *database) dial(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, errors.Join(err, closeNow(conn))
 	}
+	hijacked.Frontend = nil // its buffers, which nobody needs any more
 	d.sockets.Add(1)
 	return &session{Conn: hijacked.Conn, hijacked: hijacked, database: d}, nil
 }

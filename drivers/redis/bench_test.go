@@ -12,7 +12,8 @@ import (
 	"github.com/durabench/durabench/drivers"
 )
 
-// BenchmarkRead reads rows of 1 KB with clients × threads in flight; ns/op is the time of the whole divided by the reads.
+// BenchmarkRead reads rows of 1 KB with clients × threads in flight; ns/op is the time of the whole divided by the reads, and cpu-ns/op
+// what this process used of the CPU for each.
 func BenchmarkRead(b *testing.B) {
 	running := server(b, drivers.TierNone, drivers.Profile{})
 	config := comparison(b, running)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/redis/rueidis"
+
+	"github.com/durabench/durabench/drivers/wire"
 )
 
 // controlConnections are those beside the measured ones: one at a time, to scan keys and read settings.
@@ -13,6 +15,9 @@ const controlConnections = 1
 
 // Preflight makes sure that the server can be written to and has connections enough.
 func (d *database) Preflight(ctx context.Context) error {
+	if err := wire.CheckFiles(connections(d.load)); err != nil {
+		return fmt.Errorf("preflight: %w", err)
+	}
 	return d.control(ctx, "preflight", func(c rueidis.Client) error {
 		info, err := readInfo(ctx, c)
 		if err != nil {

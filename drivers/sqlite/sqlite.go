@@ -48,7 +48,8 @@ func init() {
 	drivers.Register(engine)
 }
 
-// tier: the file is always on disk, so persisted changes nothing.
+// tier: without --sync commits are not flushed, which is what SQLite's authors recommend for write-ahead logging. The file is always on disk,
+// so --persisted changes nothing.
 func tier(profile drivers.Profile) (drivers.Tier, error) {
 	if profile.Sync {
 		return drivers.TierOS, nil
@@ -102,6 +103,9 @@ func open(_ context.Context, config drivers.Config) (drivers.Database, error) {
 		return nil, fmt.Errorf("open sqlite: directory for the database: %w", err)
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("open sqlite: %s is not a directory", config.Dir)
+	}
+	if config.Tier == "" {
+		config.Tier, _ = tier(config.Profile)
 	}
 	d := &database{config: config, schema: schema, path: filepath.Join(config.Dir, fileName), filesystem: filesystemOf(config.Dir)}
 	switch config.Tier {

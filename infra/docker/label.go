@@ -15,8 +15,11 @@ const (
 	labelRun     = "durabench.run"
 	labelEngine  = "durabench.engine"
 	labelStep    = "durabench.step"
+	labelImage   = "durabench.image" // its name, as it was asked for
 	labelDigest  = "durabench.digest"
 	labelCreated = "durabench.created"
+	// labelPublished is there when clients are to use the published port.
+	labelPublished = "durabench.published"
 	// labelKept says why something outlives its run.
 	labelKept = "durabench.kept"
 )
@@ -30,13 +33,25 @@ const (
 // labels are what everything of a start carries.
 func (o *Options) labels() map[string]string {
 	labels := map[string]string{
-		labelOurs: "1", labelRun: o.RunID, labelEngine: o.Name, labelCreated: time.Now().UTC().Format(time.RFC3339),
+		labelOurs: "1", labelRun: o.RunID, labelEngine: o.Name, labelImage: o.Image, labelCreated: time.Now().UTC().Format(time.RFC3339),
 	}
 	if o.Step != "" {
 		labels[labelStep] = o.Step
 	}
+	if o.Published {
+		labels[labelPublished] = "1"
+	}
 	if o.KeepOnFailure {
 		labels[labelKept] = keptFailure
+	}
+	return labels
+}
+
+// volumeLabels are those of the volume.
+func (o *Options) volumeLabels() map[string]string {
+	labels := o.labels()
+	if o.Volume != "" {
+		labels[labelKept] = keptData
 	}
 	return labels
 }

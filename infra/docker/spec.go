@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"strings"
 	"syscall"
@@ -29,8 +30,9 @@ const (
 	// anywhere is the address that a server in a container listens on, loopback where its port is published.
 	anywhere = "0.0.0.0"
 	loopback = "127.0.0.1"
-	// fewestFiles is the least number of files that a server may have open: engines have begun to leave containers with 1024.
-	fewestFiles = 65_536
+	// usualFiles is how many open files engines have begun to leave containers with, and ownFiles how many of these a server may need beside its
+	// connections. manyFiles is asked for where that is too little.
+	usualFiles, ownFiles, manyFiles = 1024, 512, 65_536
 	// usualSharedMemory is what engines give a container.
 	usualSharedMemory = 64 << 20
 )
@@ -47,7 +49,7 @@ type Spec struct {
 	Port   int    `json:"port"`
 	Volume string `json:"volume"`
 	// Limits are resource limits by name, as the drivers.Server has them.
-	Limits       map[string]int64 `json:"limits"`
+	Limits       map[string]int64 `json:"limits,omitempty"`
 	SharedMemory int64            `json:"sharedMemory"`     // bytes
 	CPUs         string           `json:"cpus,omitempty"`   // the CPU set
 	MemoryBytes  int64            `json:"memory,omitempty"` // 0 for no limit
@@ -84,7 +86,7 @@ func (o *Options) spec(password string) (Spec, error) {
 	return s, nil
 }
 
-// Digest names all that decides how the container runs. It must be of a specification without password, so that it tells nothing of it.
+// digest names all that decides how the container runs. It must be of a specification without password, so that it tells nothing of it.
 //
 // The image is in it by its name, not its content: a start that is tried again finds its container even when the name has moved on meanwhile.
 func (s Spec) digest() string {
@@ -105,13 +107,6 @@ func (o *Options) launch(password string) drivers.Launch {
 	return l
 }
 
-// endpoint is the server's address for clients.
-func (o *Options) endpoint(host string, port int) string { return endpoint(o.Server, host, port) }
-
-func endpoint(server *drivers.Server, host string, port int) string {
-	return server.Endpoint(drivers.Launch{Container: true, Host: host, Port: port})
-}
-
 // volume is the name of the volume: the run's own unless another was named.
 func (o *Options) volume() string {
 	if o.Volume != "" {
@@ -120,11 +115,13 @@ func (o *Options) volume() string {
 	return objectName("run", o.RunID)
 }
 
+// limits are those that the server wants. What is not in them is the engine's.
 func (o *Options) limits() map[string]int64 {
-	limits := map[string]int64{"nofile": max(fewestFiles, 2*int64(o.Connections)+1024)}
-	for name, limit := range o.Server.Limits {
-		limits[name] = limit
+	limits := make(map[string]int64)
+	if o.Connections+ownFiles > usualFiles {
+		limits["nofile"] = max(manyFiles, 2*int64(o.Connections)+ownFiles)
 	}
+	maps.Copy(limits, o.Server.Limits)
 	return limits
 }
 

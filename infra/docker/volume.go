@@ -20,8 +20,8 @@ func VolumeName(engine, name string) string {
 	return objectName(engine, name)
 }
 
-// ensureVolume makes the volume of a start unless it is there; made tells that it was not.
-func (c *Client) ensureVolume(ctx context.Context, o *Options) (made bool, err error) {
+// checkVolume refuses a volume that this start must not use. missing tells that it is not there yet: it is made with the container.
+func (c *Client) checkVolume(ctx context.Context, o *Options) (missing bool, err error) {
 	name := o.volume()
 	found, err := c.api.VolumeInspect(ctx, name)
 	switch {
@@ -30,14 +30,7 @@ func (c *Client) ensureVolume(ctx context.Context, o *Options) (made bool, err e
 	case !errdefs.IsNotFound(err):
 		return false, fmt.Errorf("look up volume %s: %w", name, err)
 	case o.Loaded:
-		return false, fmt.Errorf("%w: nothing was loaded: volume %s is not there; load first with --mode load", ErrVolume, name)
-	}
-	labels := o.labels()
-	if o.Volume != "" {
-		labels[labelKept] = keptData
-	}
-	if _, err := c.api.VolumeCreate(ctx, volume.CreateOptions{Name: name, Labels: labels}); err != nil {
-		return false, fmt.Errorf("make volume %s: %w", name, err)
+		return true, fmt.Errorf("%w: nothing was loaded: volume %s is not there; load first with --mode load", ErrVolume, name)
 	}
 	return true, nil
 }

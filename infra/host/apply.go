@@ -28,6 +28,7 @@ func (i Isolation) apply(ctx context.Context, r rig, dir, runID string, progress
 		progress = func(string) {}
 	}
 	out := Isolated{Record: result.Isolation{Level: string(i.Level), Steps: []result.IsolationStep{}}}
+	out.Record.SharedCPUs = i.Server != "endpoint" // until they are told apart
 	// What an earlier run left is no isolation of ours, and its values are not the machine's own.
 	if err := restore(ctx, r, dir); err != nil {
 		if i.Level == Strict || ctx.Err() != nil {

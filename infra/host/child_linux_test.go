@@ -39,6 +39,14 @@ func TestMain(m *testing.M) {
 }
 
 func beChild(mode string) error {
+	switch mode {
+	case "isolate":
+		return isolateChild()
+	case "hold":
+		return holdChild()
+	case "lock":
+		return lockChild()
+	}
 	in := bufio.NewReader(os.Stdin)
 	fmt.Println(`{}`) // ready
 	for {

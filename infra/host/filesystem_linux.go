@@ -1,8 +1,6 @@
 package host
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,15 +15,15 @@ var tellingOptions = []string{
 	"logbsize", "volatile", "cache",
 }
 
-// filesystem names the filesystem that dir is on, or will be when it is made, and its telling mount options: "ext4, discard, relatime".
-func (s system) filesystem(dir string) string {
+// mountOf returns the mount that dir is on, or will be when it is made; nil when that cannot be read.
+func (s system) mountOf(dir string) *procfs.MountInfo {
 	fs, err := procfs.NewFS(s.path("proc"))
 	if err != nil {
-		return ""
+		return nil
 	}
 	mounts, err := fs.GetMounts()
 	if err != nil {
-		return ""
+		return nil
 	}
 	dir = existing(dir)
 	var found *procfs.MountInfo
@@ -36,6 +34,12 @@ func (s system) filesystem(dir string) string {
 			found = mount
 		}
 	}
+	return found
+}
+
+// filesystem names the filesystem that dir is on, or will be when it is made, and its telling mount options: "ext4, discard, relatime".
+func (s system) filesystem(dir string) string {
+	found := s.mountOf(dir)
 	if found == nil {
 		return ""
 	}
@@ -53,24 +57,6 @@ func (s system) filesystem(dir string) string {
 	}
 	slices.Sort(words)
 	return strings.Join(append([]string{found.FSType}, slices.Compact(words)...), ", ")
-}
-
-// existing returns dir, or the nearest directory above it that exists, without symbolic links.
-func existing(dir string) string {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "/"
-	}
-	for {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return real
-		}
-		parent := filepath.Dir(dir)
-		if _, err := os.Lstat(dir); parent == dir || err == nil { // err == nil: a link that leads nowhere, where nothing can be made
-			return parent
-		}
-		dir = parent
-	}
 }
 
 func within(dir, point string) bool {

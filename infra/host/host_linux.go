@@ -18,14 +18,16 @@ func describe(ctx context.Context, h *result.Host, dataDir string) {
 	if unix.Uname(&name) == nil {
 		h.Kernel = unix.ByteSliceToString(name.Release[:])
 	}
-	var allowed unix.CPUSet
-	if unix.SchedGetaffinity(0, &allowed) == nil {
-		h.CPUs = max(1, allowed.Count())
+	s := system{root: "/", pid: os.Getpid(), cpus: allowedCPUs()}
+	if len(s.cpus) > 0 {
+		h.CPUs = len(s.cpus)
 	}
-	s := system{root: "/", pid: os.Getpid()}
 	s.describe(h)
+	s.describeCPUs(h)
+	h.Limits = processLimits()
 	if ctx.Err() == nil && dataDir != "" {
 		h.Filesystem = s.filesystem(dataDir)
+		h.Disk = s.disk(dataDir)
 	}
 }
 
@@ -33,6 +35,7 @@ func describe(ctx context.Context, h *result.Host, dataDir string) {
 type system struct {
 	root string
 	pid  int
+	cpus []int // that this process may run on
 }
 
 func (s system) path(name string) string { return filepath.Join(s.root, name) }

@@ -123,7 +123,9 @@ var governorName = regexp.MustCompile(`^[a-z_]{1,32}$`)
 // Validate returns every problem of the request at once.
 func (i Isolation) Validate() error {
 	var problems []error
-	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf("isolation: "+format, args...)) }
+	bad := func(format string, args ...any) {
+		problems = append(problems, fmt.Errorf("isolation: "+format, args...))
+	}
 	if _, err := ParseLevel(string(i.Level)); err != nil {
 		problems = append(problems, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -70,7 +71,7 @@ func (j *journal) add(e entry) error {
 
 // create makes the file with its header, or opens the one that is there, whose torn end, if any, is cut off.
 func (j *journal) create() error {
-	whole, err := wholeLines(j.path)
+	whole, err := readOwn(j.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -123,10 +124,30 @@ func (j *journal) close() {
 	}
 }
 
-// wholeLines returns the lines of a journal that are complete. A line without its end was being written when its writer was killed: what
-// it announces was never done.
-func wholeLines(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
+// readOwn returns the lines of a journal that are complete. A line without its end was being written when its writer was killed: what it
+// announces was never done.
+//
+// It reads no journal that someone else can have written, since what it says is done with our rights.
+func readOwn(path string) ([]byte, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no plain file", path)
+	case ok && int(owner.Uid) != os.Geteuid() && owner.Uid != 0:
+		return nil, fmt.Errorf("%s belongs to user %d: what it says is not done with the rights of user %d", path, owner.Uid, os.Geteuid())
+	case info.Mode().Perm()&0o022 != 0:
+		return nil, fmt.Errorf("%s can be written by others (%v): what it says is not done", path, info.Mode().Perm())
+	}
+	text, err := io.ReadAll(file)
 	if err != nil {
 		return nil, err
 	}
@@ -136,48 +157,26 @@ func wholeLines(path string) ([]byte, error) {
 // readJournal returns what a journal says; unreadable are the lines that say nothing, each with why. A missing journal is fs.ErrNotExist.
 func readJournal(dir string) (head header, entries []entry, unreadable []error, err error) {
 	path := filepath.Join(dir, journalFile)
-	if err := ours(path); err != nil {
-		return header{}, nil, nil, err
-	}
-	text, err := wholeLines(path)
+	text, err := readOwn(path)
 	if err != nil {
 		return header{}, nil, nil, err
 	}
-	for n, line := range bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) {
-		switch {
-		case len(text) == 0:
-			continue
-		case n == 0:
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		var e entry
+		if n == 1 {
 			err = json.Unmarshal(line, &head)
-		default:
-			var e entry
-			if err = json.Unmarshal(line, &e); err == nil {
-				entries = append(entries, e)
-			}
+		} else if err = json.Unmarshal(line, &e); err == nil && e.Knob == "" {
+			err = errors.New("it names no setting")
 		}
 		if err != nil {
-			unreadable = append(unreadable, fmt.Errorf("%s:%d: %w", path, n+1, err))
+			unreadable = append(unreadable, fmt.Errorf("%s:%d: %w", path, n, err))
+		} else if n > 1 {
+			entries = append(entries, e)
 		}
 	}
 	return head, entries, unreadable, nil
-}
-
-// ours makes sure that no one else can have written the journal: restoring it with our rights does what it says.
-func ours(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return err
-	}
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	switch {
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no file", path)
-	case ok && int(owner.Uid) != os.Geteuid() && owner.Uid != 0:
-		return fmt.Errorf("%s belongs to user %d: what it says is not done with the rights of user %d", path, owner.Uid, os.Geteuid())
-	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%s can be written by others (%v): what it says is not done", path, info.Mode().Perm())
-	}
-	return nil
 }
 
 // replaceJournal leaves only these entries in the journal, or no journal when there are none.

@@ -144,6 +144,12 @@ func openLock(path string) (*os.File, error) {
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("it is no plain file: %v", info.Mode())
 	}
+	if err == nil {
+		// Its content is replaced, so it must not be someone's other file too.
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink > 1 {
+			err = errors.New("it has a second name")
+		}
+	}
 	if err != nil {
 		_ = file.Close()
 		return nil, err

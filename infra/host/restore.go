@@ -115,8 +115,18 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, text, 0o600)
 }
 
-// Reclaim puts back what a run that is over has left changed: that of dir, and of the journal that the last holder of the host's lock in
-// lockDir named. While a run holds the host it does nothing and returns who that is. A worker calls it when it starts.
+// PutBack puts back what the previous holder of the lock left changed, when it was killed: what it did is in the journal that it named,
+// which may be another than ours, of another home. A journal of another user is left alone, which is an error to be logged and no
+// reason not to go on.
+func (l *HostLock) PutBack(ctx context.Context) error {
+	if l.previous == nil || l.previous.Journal == "" {
+		return nil
+	}
+	return Restore(ctx, l.previous.Journal)
+}
+
+// Reclaim puts back what a run that is over has left changed: that of dir, and what the last holder of the host's lock in lockDir left.
+// While a run holds the host it does nothing and returns who that is. A worker calls it when it starts.
 func Reclaim(ctx context.Context, lockDir, dir string) (*Holder, error) {
 	lock, err := Lock(lockDir, Holder{RunID: reclaiming, Journal: dir})
 	var held *HeldError
@@ -126,11 +136,7 @@ func Reclaim(ctx context.Context, lockDir, dir string) (*Holder, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = Restore(ctx, dir)
-	if last := lock.Previous(); last != nil && last.Journal != "" && last.Journal != dir {
-		err = errors.Join(err, Restore(ctx, last.Journal))
-	}
-	return nil, errors.Join(err, lock.Close())
+	return nil, errors.Join(lock.PutBack(ctx), Restore(ctx, dir), lock.Close())
 }
 
 // reclaiming stands in the lock file for the moment in which no run but Reclaim holds it.

@@ -78,7 +78,7 @@ type Running struct {
 	// Dir is the server's directory, Data its data directory and Log its log file.
 	Dir, Data, Log string
 	// Credentials open the server.
-	Credentials drivers.Credentials
+	Credentials drivers.Credentials `json:"-"`
 	// Adopted tells that the server was running already, Restarted that it was started on data that an earlier one left.
 	Adopted, Restarted bool
 }
@@ -95,9 +95,13 @@ func Start(ctx context.Context, o Options) (running *Running, err error) {
 			return nil, err
 		}
 		if s.digest() == s.state.Digest {
-			return s.adopt(ctx)
+			// One that dies under our hands, as after a kill -9 that is still under way, is started again like one that is dead.
+			if running, err := s.adopt(ctx); err == nil || s.state.alive() {
+				return running, err
+			}
+		} else {
+			s.log.Info("server runs with other settings, restarting it", "engine", o.Engine, "pid", s.state.PID)
 		}
-		s.log.Info("server runs with other settings, restarting it", "engine", o.Engine, "pid", s.state.PID)
 	}
 	if err := s.stop(ctx); err != nil {
 		return nil, fmt.Errorf("stop the server that ran before: %w", err)

@@ -140,6 +140,27 @@ func TestStartRestartsAServerThatDied(t *testing.T) {
 	}
 }
 
+func TestStartRestartsAServerThatDiesWhileItIsAdopted(t *testing.T) {
+	o := script(t, "touch ready; exec sleep 1000")
+	first := begin(t, o)
+	ready, asked := o.Ready, false
+	o.Ready = func(ctx context.Context, running *Running) error {
+		if !asked {
+			asked = true
+			_ = syscall.Kill(first.PID, syscall.SIGKILL)
+			return errors.New("going down")
+		}
+		return ready(ctx, running)
+	}
+	second, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !second.Restarted || second.PID == first.PID {
+		t.Errorf("the second start has %+v of %+v", second, first)
+	}
+}
+
 func TestStartsAtTheSameTimeMakeOneServer(t *testing.T) {
 	o := script(t, "touch ready; exec sleep 1000")
 	begun := make(chan *Running)

@@ -85,15 +85,14 @@ func (b *bucket) connect(ctx context.Context) (*s3.Client, error) {
 		config.WithAppID("durabench"),
 	)
 	if err != nil {
-		return nil, &configError{err}
+		return nil, &configError{what: "the AWS configuration cannot be read", err: err}
 	}
 	if cfg.Region == "" {
 		cfg.Region = defaultRegion
 	}
-	b.summing = cfg.RequestChecksumCalculation != aws.RequestChecksumCalculationWhenRequired
-	b.chain = &credentialChain{provider: cfg.Credentials}
-	cfg.Credentials = b.chain
-	b.client = s3.NewFromConfig(cfg, func(o *s3.Options) {
+	chain := &credentialChain{provider: cfg.Credentials}
+	cfg.Credentials = chain
+	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
 		if b.endpoint != "" {
 			o.BaseEndpoint = &b.endpoint
 		}
@@ -106,7 +105,14 @@ func (b *bucket) connect(ctx context.Context) (*s3.Client, error) {
 		// Beside what the SDK tries again: another writer at the same moment, and bytes that were bent on their way.
 		o.Retryer = retry.AddWithErrorCodes(o.Retryer, codeConflict, codeBadDigest, codeBadPayload)
 	})
-	return b.client, nil
+	if endpoint := client.Options().BaseEndpoint; endpoint != nil {
+		if err := validEndpoint(*endpoint); err != nil {
+			return nil, &configError{what: "AWS_ENDPOINT_URL or the profile's endpoint_url: " + err.Error()}
+		}
+	}
+	b.client, b.chain = client, chain
+	b.summing = cfg.RequestChecksumCalculation != aws.RequestChecksumCalculationWhenRequired
+	return client, nil
 }
 
 // Put writes the object on the condition that there is none, so of many writers exactly one wins.

@@ -19,6 +19,8 @@ import (
 //	                   false: http://bucket.server/key
 const s3Form = "s3://BUCKET/PREFIX?region=…&endpoint=…&path_style=true"
 
+const insteadOfSecrets = "give them in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE)"
+
 // address is what the URL of an S3 store says.
 type address struct {
 	bucket    string
@@ -48,8 +50,7 @@ func parseAddress(spec string) (address, error) {
 	var problems []error
 	refuse := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if u.User != nil {
-		refuse("credentials are no part of a store's name, which is written to results and logs; give them in the environment " +
-			"(AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE)")
+		refuse("credentials are no part of a store's name, which is written to results and logs; %s", insteadOfSecrets)
 	}
 	if u.Fragment != "" {
 		refuse(`holds a "#"; write it as %%23`)
@@ -69,10 +70,16 @@ func parseAddress(spec string) (address, error) {
 	if err != nil {
 		refuse("the options cannot be read; write %s, special characters as %%XX", s3Form)
 	}
+	secrets := false
 	for _, name := range slices.Sorted(maps.Keys(options)) {
-		if err := at.set(name, options[name]); err != nil {
+		if secretName.MatchString(name) {
+			secrets = true
+		} else if err := at.set(name, options[name]); err != nil {
 			problems = append(problems, err)
 		}
+	}
+	if secrets {
+		refuse("credentials are no options of a store, whose name is written to results and logs; %s", insteadOfSecrets)
 	}
 	if err := errors.Join(problems...); err != nil {
 		return address{}, fmt.Errorf("store s3://%s: %w", shownBucket(at.bucket), err)
@@ -82,10 +89,6 @@ func parseAddress(spec string) (address, error) {
 
 // set takes one option.
 func (a *address) set(name string, values []string) error {
-	if secretName.MatchString(name) {
-		return errors.New("credentials are no options of a store, whose name is written to results and logs; give them in the environment " +
-			"(AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE)")
-	}
 	const known = "the options are region, endpoint and path_style"
 	if !optionName.MatchString(name) {
 		return errors.New("has an option that is not known; " + known)
@@ -123,7 +126,7 @@ func validEndpoint(endpoint string) error {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 		return errors.New("endpoint is not a URL of the form https://HOST:PORT or http://HOST:PORT")
 	case u.User != nil:
-		return errors.New("endpoint holds credentials; give them in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)")
+		return errors.New("endpoint holds credentials; " + insteadOfSecrets)
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return errors.New(`endpoint holds a "?" or a "#"; it is of the form https://HOST:PORT`)
 	}

@@ -21,9 +21,13 @@ func (b *bucket) Check(ctx context.Context) error {
 		return b.explain(ctx, "check store", "", err)
 	}
 	// Without the right to list, S3 says "forbidden" of a key that is not there, and nobody could tell whether it is.
-	if _, err := client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{
+	page, err := client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{
 		Bucket: &b.bucket, Prefix: aws.String(b.object("")), MaxKeys: aws.Int32(1),
-	}); err != nil {
+	})
+	if err == nil && page.Name == nil { // the SDK reads nothing from a web page, without complaint
+		err = errNotS3
+	}
+	if err != nil {
 		return b.explain(ctx, "list", "", err)
 	}
 	key := temporary + "check-" + rand.Text() // no key of a store: what a crash leaves of it is never listed

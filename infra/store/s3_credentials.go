@@ -23,10 +23,13 @@ type credentialError struct{ err error }
 
 func (e *credentialError) Error() string { return "no credentials" }
 
-// configError tells that the configuration of AWS cannot be read. Its cause may quote the files.
-type configError struct{ err error }
+// configError tells that the configuration of AWS cannot be used. Its cause is never shown either, as it may quote the files.
+type configError struct {
+	what string
+	err  error
+}
 
-func (e *configError) Error() string { return "the AWS configuration cannot be read" }
+func (e *configError) Error() string { return e.what }
 
 // Retrieve returns credentials, from the provider's cache when they are still good.
 func (c *credentialChain) Retrieve(ctx context.Context) (aws.Credentials, error) {

@@ -38,6 +38,7 @@ const (
 
 var (
 	errContended = errors.New("another writer puts and removes the same key")
+	errNotS3     = errors.New("the answer is not one of S3")
 	errReplaces  = errors.New("the server replaced an object although it was told not to (If-None-Match: *)")
 )
 
@@ -115,12 +116,18 @@ func diagnose(err error) diagnosis {
 	switch {
 	case errors.Is(err, errContended):
 		return diagnosis{err.Error(), "try again", ErrUnavailable}
+	case errors.Is(err, errNotS3):
+		return diagnosis{err.Error(), notS3, nil}
 	case errors.Is(err, errReplaces):
 		return diagnosis{err.Error(), "results could be lost there: use a server that knows conditional writes, or dir:PATH", nil}
 	}
 	if missing := (*credentialError)(nil); errors.As(err, &missing) {
-		return diagnosis{"no credentials for S3 were found, or they could not be read",
+		d := diagnosis{"no credentials for S3 were found, or they could not be read",
 			"set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give the machine a role, where the worker runs", nil}
+		if brokeOff(missing.err) { // they come from a service that may be back
+			d.kind = ErrUnavailable
+		}
+		return d
 	}
 	if code, status := answer(err); code != "" || status != 0 && !brokeOff(err) {
 		return diagnoseAnswer(err, code, status)
@@ -187,13 +194,13 @@ func diagnoseAnswer(err error, code string, status int) diagnosis {
 	if api := smithy.APIError(nil); errors.As(err, &api) {
 		message, fault = api.ErrorMessage(), api.ErrorFault()
 	}
-	spoken := code != "" && code != "UnknownError"
+	spoken := code != "" && code != "UnknownError" && message != http.StatusText(status) // the SDK's stand-ins for a code
 	if spoken {
 		what += " " + code
 	} else if text := http.StatusText(status); text != "" {
 		what += " " + text
 	}
-	if message != "" {
+	if spoken && message != "" {
 		what += ": " + message
 	}
 	if named := (interface{ ServiceRequestID() string })(nil); errors.As(err, &named) && named.ServiceRequestID() != "" {
@@ -244,9 +251,9 @@ func diagnoseTransport(err error) diagnosis {
 	case errors.As(err, &lookup) && lookup.IsNotFound:
 		return diagnosis{what, "the host's name is not known: correct the endpoint or the region, or try again when the network is back", ErrUnavailable}
 	case brokeOff(err), isSendError(err):
-		return diagnosis{what, "the server cannot be reached: start it, correct the endpoint, or try again when the network is back", ErrUnavailable}
+		return diagnosis{what, "the server cannot be reached: start it, correct the endpoint (host, port, http or https), or try again when the network is back", ErrUnavailable}
 	case errors.As(err, &undecoded):
-		return diagnosis{"the answer is not one of S3", notS3, nil}
+		return diagnosis{errNotS3.Error(), notS3, nil}
 	}
 	return diagnosis{what: what}
 }

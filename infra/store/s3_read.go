@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
 const (
@@ -65,11 +64,8 @@ func (b *bucket) read(ctx context.Context, client *s3.Client, object string) ([]
 }
 
 func (b *bucket) readOnce(ctx context.Context, client *s3.Client, object string) ([]byte, error) {
-	input := &s3.GetObjectInput{Bucket: &b.bucket, Key: &object}
-	if b.summing {
-		input.ChecksumMode = types.ChecksumModeEnabled
-	}
-	out, err := client.GetObject(ctx, input)
+	// Unless the environment says otherwise the SDK asks for the server's checksum, and compares.
+	out, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.bucket, Key: &object})
 	if err != nil {
 		return nil, err
 	}

@@ -197,24 +197,20 @@ func TestBucketListsEveryPage(t *testing.T) {
 	ctx, s := soon(t), server.open(t, "results", "deep/store")
 	const many = 1100
 	var want []string
-	next := make(chan string)
-	var group sync.WaitGroup
-	for range 8 {
-		group.Go(func() {
-			for key := range next {
-				if err := s.Put(ctx, key, []byte(key)); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
 	for i := range many {
 		key := fmt.Sprintf("run-%d/legs/%04d.json", i%3, i)
 		want = append(want, key)
-		next <- key
+		if i < 20 {
+			if err := s.Put(ctx, key, []byte(key)); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		// A file of the server's directory is an object, and quicker made.
+		if err := os.WriteFile(filepath.Join(server.dir, "data/results/deep/store", key), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	close(next)
-	group.Wait()
 	slices.Sort(want)
 	got, err := s.List(ctx, "")
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {

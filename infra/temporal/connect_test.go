@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -193,6 +195,33 @@ func TestAttributesAreThoseOfTemporald(t *testing.T) {
 		ours[name] = "INDEXED_VALUE_TYPE_" + strings.ToUpper(kind.String())
 	}
 	require.Equal(t, ours, theirs)
+}
+
+func TestComposeFileAgreesWithTheEmbeddedServer(t *testing.T) {
+	text, err := os.ReadFile("../../docker-compose.temporal.yml")
+	require.NoError(t, err)
+	compose := map[string]string{}
+	for _, m := range regexp.MustCompile(`--name (\w+) +--type (\w+)`).FindAllSubmatch(text, -1) {
+		compose[string(m[1])] = string(m[2])
+	}
+	ours := map[string]string{}
+	for name, kind := range Attributes() {
+		ours[name] = kind.String()
+	}
+	require.Equal(t, ours, compose)
+
+	gomod, err := os.ReadFile("../temporald/go.mod")
+	require.NoError(t, err)
+	for _, pin := range []struct{ module, image string }{
+		{"go.temporal.io/server v", "temporalio/server:"},
+		{"go.temporal.io/server v", "temporalio/admin-tools:"},
+		{"github.com/temporalio/ui-server/v2 v", "temporalio/ui:"},
+	} {
+		_, rest, found := strings.Cut(string(gomod), pin.module)
+		require.True(t, found, pin.module)
+		version, _, _ := strings.Cut(rest, "\n")
+		require.Contains(t, string(text), pin.image+version+"\n")
+	}
 }
 
 func TestRunURL(t *testing.T) {

@@ -26,22 +26,22 @@ import (
 // modulePath is the module in whose clone the sources of temporald lie.
 const modulePath = "github.com/durabench/durabench"
 
-// choose returns the program to start: temporald built before, the temporal CLI,
+// choose returns the program to start: what the environment names, temporald built before, the temporal CLI,
 // or temporald built now.
 func choose(ctx context.Context, o FindOptions) (program, error) {
-	cache := o.Cache
-	if cache == "" {
-		var err error
-		if cache, err = home.Cache(); err != nil {
-			return program{}, err
-		}
-	}
 	if path := os.Getenv(EnvBinary); path != "" {
 		if !usable(path) {
 			return program{}, fmt.Errorf("%s=%s is no program", EnvBinary, path)
 		}
 		path, err := filepath.Abs(path)
 		return temporald(path), err
+	}
+	cache := o.Cache
+	if cache == "" {
+		var err error
+		if cache, err = home.Cache(); err != nil {
+			return program{}, err
+		}
 	}
 	source, noSource := Source(o.Source)
 	binary := ""

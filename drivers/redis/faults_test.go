@@ -1,0 +1,416 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/process"
+)
+
+// small is a configuration on the shared server.
+func small(tb testing.TB, clients, threads int, change func(*drivers.Config)) drivers.Config {
+	tb.Helper()
+	running := server(tb, drivers.TierNone, drivers.Profile{})
+	template, err := corpus.ParseTemplate(map[string]any{"name": "string:10", "number": "int"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c, err := corpus.New(7, template, corpus.KeyInteger, false)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	config := drivers.Config{
+		Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: clients, Threads: threads, Tier: drivers.TierNone, Corpus: c, Logger: slog.New(slog.DiscardHandler),
+	}
+	if change != nil {
+		change(&config)
+	}
+	return config
+}
+
+// open opens the database; it is closed at the end of the test.
+func open(tb testing.TB, config drivers.Config) drivers.Database {
+	tb.Helper()
+	database, err := engine(tb).Open(tb.Context(), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = database.Close() })
+	return database
+}
+
+// clients opens all clients.
+func clients(tb testing.TB, database drivers.Database, config drivers.Config) (all []drivers.Client) {
+	tb.Helper()
+	for i := range config.Clients {
+		client, err := database.Client(tb.Context(), i)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		tb.Cleanup(func() { _ = client.Close() })
+		all = append(all, client)
+	}
+	return all
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// says wants an error with all texts in it, and without the password.
+func says(tb testing.TB, err error, config drivers.Config, texts ...string) {
+	tb.Helper()
+	if err == nil {
+		tb.Errorf("no error, want one with %q", texts)
+		return
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			tb.Errorf("error does not say %q: %v", text, err)
+		}
+	}
+	if password := config.Credentials.Password; password != "" && strings.Contains(err.Error(), password) {
+		tb.Errorf("error tells the password: %v", err)
+	}
+}
+
+func TestEndpointsThatCannotBeUsedSayWhy(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	closed := listener.Addr().String()
+	must(t, listener.Close())
+	base := small(t, 1, 1, nil)
+	address := strings.TrimSuffix(strings.TrimPrefix(base.Endpoint, "redis://"), "/0")
+	for _, test := range []struct {
+		name   string
+		change func(*drivers.Config)
+		want   []string
+	}{
+		{"wrong password", func(c *drivers.Config) { c.Credentials.Password = "not-the-password" }, []string{address, "WRONGPASS", "check the user and the password"}},
+		{"no password", func(c *drivers.Config) { c.Credentials.Password = "" }, []string{address, "NOAUTH", "check the user and the password"}},
+		{"unknown user", func(c *drivers.Config) { c.Credentials.User = "nobody" }, []string{address, "WRONGPASS"}},
+		{"unknown database", func(c *drivers.Config) { c.Endpoint = "redis://" + address + "/999" }, []string{address, "database 999", "out of range", "name a database"}},
+		{"nobody listens", func(c *drivers.Config) { c.Endpoint = closed }, []string{closed, "connection refused", "check that the server runs"}},
+		{"no endpoint", func(c *drivers.Config) { c.Endpoint = "" }, []string{"needs an endpoint", "redis://host"}},
+		{"another scheme", func(c *drivers.Config) { c.Endpoint = "mysql://localhost/" }, []string{"cannot be read", "redis://host"}},
+		{"not an address", func(c *drivers.Config) { c.Endpoint = "a b" }, []string{"no form that redis knows"}},
+		{"an option that is none", func(c *drivers.Config) { c.Options = map[string]string{"pipelining": "on"} }, []string{"pipelining", `"auto", "off"`}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			config := base
+			test.change(&config)
+			begin := time.Now()
+			_, err := engine(t).Open(t.Context(), config)
+			says(t, err, config, test.want...)
+			if took := time.Since(begin); took > 5*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}
+
+// A server that accepts and says nothing must not hold a run up.
+func TestAServerThatSaysNothingIsGivenUp(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer listener.Close()
+	config := small(t, 1, 1, func(c *drivers.Config) { c.Endpoint = listener.Addr().String() })
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err = engine(t).Open(ctx, config)
+	says(t, err, config, listener.Addr().String())
+	if class := drivers.ErrorClassOf(err); class != drivers.ClassTimeout {
+		t.Errorf("class %q of %v", class, err)
+	}
+}
+
+func TestOnlyOurKeysAreTouched(t *testing.T) {
+	config := small(t, 1, 1, nil)
+	c := control(t, config)
+	defer c.Close()
+	run(t, c, "FLUSHALL")
+	theirs := []string{"record:1", "durabench", "Durabench:1", "other:durabench:1", "durabench*"}
+	for _, key := range theirs {
+		run(t, c, "SET", key, "precious")
+	}
+	for n := range 2500 {
+		run(t, c, "SET", fmt.Sprintf("durabench:old %d", n), "x")
+	}
+	database := open(t, config)
+	count := func(want int64) {
+		t.Helper()
+		got, err := database.(drivers.Counter).Count(t.Context())
+		must(t, err)
+		if got != want {
+			t.Errorf("count %d, want %d", got, want)
+		}
+	}
+	count(2500)
+	must(t, database.Prepare(t.Context()))
+	count(0)
+	must(t, clients(t, database, config)[0].(drivers.Loader).Load(t.Context(), 0, 3000, 0))
+	count(3000)
+	for _, key := range theirs {
+		if value, err := run(t, c, "GET", key).ToString(); err != nil || value != "precious" {
+			t.Errorf("%s holds %q, %v", key, value, err)
+		}
+	}
+	run(t, c, "FLUSHALL")
+	must(t, database.Prepare(t.Context()))
+	count(0)
+}
+
+func TestSocketsAreThoseThatTheServerCounts(t *testing.T) {
+	for _, test := range []struct {
+		pipelining       string
+		clients, threads int
+		want             int
+	}{{"auto", 8, 4, 8}, {"off", 8, 4, 32}, {"auto", 3, 1, 3}, {"off", 3, 1, 3}} {
+		config := small(t, test.clients, test.threads, func(c *drivers.Config) { c.Options = map[string]string{"pipelining": test.pipelining} })
+		database := open(t, config)
+		all := clients(t, database, config)
+		// Under load, too, there are no more.
+		var group sync.WaitGroup
+		for _, client := range all {
+			for range test.threads {
+				group.Go(func() {
+					var key corpus.KeyBuffer
+					var record drivers.Record
+					for n := range uint64(50) {
+						_ = client.Read(t.Context(), config.Corpus.Key(&key, n), &record)
+					}
+				})
+			}
+		}
+		group.Wait()
+		c := control(t, config)
+		list, err := run(t, c, "CLIENT", "LIST").ToString()
+		must(t, err)
+		seen, others := 0, 0
+		for line := range strings.Lines(list) {
+			switch {
+			case strings.Contains(line, " name=durabench "):
+				seen++
+			case !strings.Contains(line, "cmd=client|list"):
+				others++
+			}
+		}
+		if sockets := database.(drivers.Socketer).Sockets(); sockets != test.want || seen != test.want || engine(t).Connections(config) != test.want || others != 0 {
+			t.Errorf("%+v: %d sockets by the driver, %d declared, %d and %d others by the server:\n%s", test, sockets, engine(t).Connections(config), seen, others, list)
+		}
+		for _, client := range all {
+			must(t, client.Close())
+		}
+		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			if list, err = run(t, c, "CLIENT", "LIST").ToString(); err == nil && !strings.Contains(list, "name=durabench") {
+				break
+			}
+		}
+		c.Close()
+	}
+}
+
+func TestTooManyConnectionsAreRefusedBeforeTheLoad(t *testing.T) {
+	config := small(t, 16, 2, func(c *drivers.Config) { c.Options = map[string]string{"pipelining": "off"} })
+	c := control(t, config)
+	defer c.Close()
+	run(t, c, "CONFIG", "SET", "maxclients", "20")
+	defer run(t, c, "CONFIG", "SET", "maxclients", "10000")
+	database := open(t, config)
+	says(t, database.(drivers.Preflighter).Preflight(t.Context()), config,
+		"16 clients × 2 threads need 33 connections", "19 left", "maxclients 20", "1 in use", "to at least 34", `pipelining = "auto"`, "which needs 17")
+	config.Options = nil
+	must(t, open(t, config).(drivers.Preflighter).Preflight(t.Context()))
+	// And should it come to that all the same, the refusal is of class connection.
+	config.Clients = 30
+	var err error
+	for i := 0; i < config.Clients && err == nil; i++ {
+		var client drivers.Client
+		if client, err = database.Client(t.Context(), i); err == nil {
+			defer client.Close()
+		}
+	}
+	says(t, err, config, "max number of clients", "raise maxclients")
+}
+
+func TestTiersAreReadBack(t *testing.T) {
+	running := server(t, drivers.TierProcess, drivers.Profile{})
+	config := small(t, 1, 1, func(c *drivers.Config) { c.Endpoint, c.Credentials = running.Endpoint, running.Credentials })
+	c := control(t, config)
+	defer c.Close()
+	database := open(t, config)
+	for _, test := range []struct {
+		appendfsync, onRewrite string
+		want                   drivers.Tier
+		asked                  drivers.Tier
+		says                   string
+	}{
+		{"always", "no", drivers.TierOS, drivers.TierProcess, "appendfsync always"},
+		{"always", "yes", drivers.TierProcess, drivers.TierOS, "no-appendfsync-on-rewrite"},
+		{"everysec", "no", drivers.TierNone, drivers.TierProcess, "server's memory alone; set appendfsync no"},
+		{"no", "no", drivers.TierProcess, drivers.TierOS, "appendfsync no"},
+	} {
+		run(t, c, "CONFIG", "SET", "appendfsync", test.appendfsync, "no-appendfsync-on-rewrite", test.onRewrite)
+		settings, err := database.Settings(t.Context())
+		must(t, err)
+		must(t, settings.Require(test.want))
+		says(t, settings.Require(test.asked), config, string(test.want), test.says)
+		for _, s := range settings.Values {
+			if s.Why == "" {
+				t.Errorf("setting %s does not say why", s.Name)
+			}
+		}
+	}
+	// A user who may not read the configuration gets no tier, unless INFO tells enough.
+	run(t, c, "ACL", "SETUSER", "limited", "on", ">secret", "~*", "+@all", "-config")
+	defer run(t, c, "ACL", "DELUSER", "limited")
+	config.Credentials = drivers.Credentials{User: "limited", Password: "secret"}
+	settings, err := open(t, config).Settings(t.Context())
+	must(t, err)
+	says(t, settings.Require(drivers.TierProcess), config, "does not confirm", "cannot be read", "NOPERM")
+
+	memory := small(t, 1, 1, nil)
+	c = control(t, memory)
+	defer c.Close()
+	run(t, c, "ACL", "SETUSER", "limited", "on", ">secret", "~*", "+@all", "-config")
+	defer run(t, c, "ACL", "DELUSER", "limited")
+	memory.Credentials = drivers.Credentials{User: "limited", Password: "secret"}
+	settings, err = open(t, memory).Settings(t.Context())
+	must(t, err)
+	must(t, settings.Require(drivers.TierNone))
+}
+
+func TestALostConnectionIsOfItsClassAndReplaced(t *testing.T) {
+	for _, pipelining := range []string{"auto", "off"} {
+		config := small(t, 1, 4, func(c *drivers.Config) { c.Options = map[string]string{"pipelining": pipelining} })
+		database := open(t, config)
+		client := clients(t, database, config)[0]
+		must(t, client.(drivers.Loader).Load(t.Context(), 0, 1, 0))
+		c := control(t, config)
+		run(t, c, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+		c.Close()
+		var key corpus.KeyBuffer
+		var record drivers.Record
+		failures := 0
+		for range 10 {
+			err := client.Read(t.Context(), config.Corpus.Key(&key, 0), &record)
+			if err == nil {
+				continue
+			}
+			failures++
+			if class := drivers.ErrorClassOf(err); class != drivers.ClassConnection {
+				t.Errorf("class %q of %v", class, err)
+			}
+		}
+		if most := engine(t).Connections(config); failures > most {
+			t.Errorf("%s: %d reads failed, with %d connections", pipelining, failures, most)
+		}
+	}
+}
+
+func TestRefusalsAreErrorsOfTheOperation(t *testing.T) {
+	config := small(t, 1, 2, nil)
+	c := control(t, config)
+	defer c.Close()
+	client := clients(t, open(t, config), config)[0]
+	must(t, client.(drivers.Loader).Load(t.Context(), 0, 1, 0))
+	run(t, c, "CONFIG", "SET", "maxmemory", "1")
+	defer run(t, c, "CONFIG", "SET", "maxmemory", "0")
+	var key corpus.KeyBuffer
+	var row corpus.Row
+	var record drivers.Record
+	config.Corpus.Row(&row, 0, 1)
+	err := client.Update(t.Context(), config.Corpus.Key(&key, 0), &row)
+	says(t, err, config, "OOM")
+	if class := drivers.ErrorClassOf(err); class != drivers.ClassOther {
+		t.Errorf("class %q of %v", class, err)
+	}
+	must(t, client.Read(t.Context(), config.Corpus.Key(&key, 0), &record))
+}
+
+func TestThePasswordIsOnNoCommandLine(t *testing.T) {
+	running := server(t, drivers.TierNone, drivers.Profile{})
+	if strings.Contains(strings.Join(running.Command, " "), running.Credentials.Password) {
+		t.Error("the password is on the command line")
+	}
+	info, err := os.Stat(filepath.Join(running.Dir, "server", "server.conf"))
+	must(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("the configuration file has mode %o", info.Mode().Perm())
+	}
+}
+
+// Tier process says that what was acknowledged survives kill -9 of the server. So the server is killed in the middle of writes, and every row
+// that was acknowledged must be there when it is started again.
+func TestAcknowledgedRowsSurviveKill9(t *testing.T) {
+	for _, tier := range []drivers.Tier{drivers.TierProcess, drivers.TierOS} {
+		t.Run(string(tier), func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "server")
+			tune := func(o *process.Options) { o.Tier = tier }
+			running := start(t, dir, tune)
+			defer func() { must(t, process.Stop(context.Background(), dir, false)) }()
+			config := small(t, 2, 8, func(c *drivers.Config) {
+				c.Endpoint, c.Credentials, c.Tier = running.Endpoint, running.Credentials, tier
+			})
+			all := clients(t, open(t, config), config)
+			workers := config.Clients * config.Threads
+			acknowledged := make([]atomic.Int64, workers)
+			var group sync.WaitGroup
+			for worker := range workers {
+				group.Go(func() {
+					var key corpus.KeyBuffer
+					var row corpus.Row
+					for n := uint64(0); ; n++ {
+						index := n*uint64(workers) + uint64(worker)
+						config.Corpus.Row(&row, index, 0)
+						if err := all[worker%len(all)].Create(t.Context(), config.Corpus.Key(&key, index), &row); err != nil {
+							return
+						}
+						acknowledged[worker].Add(1)
+					}
+				})
+			}
+			time.Sleep(500 * time.Millisecond)
+			must(t, syscall.Kill(running.PID, syscall.SIGKILL))
+			group.Wait()
+
+			again := start(t, dir, tune)
+			if !again.Restarted || again.Endpoint != running.Endpoint {
+				t.Fatalf("restarted %v at %s", again.Restarted, again.Endpoint)
+			}
+			client := clients(t, open(t, config), config)[0]
+			var key corpus.KeyBuffer
+			var record drivers.Record
+			rows := int64(0)
+			for worker := range workers {
+				n := acknowledged[worker].Load()
+				rows += n
+				for i := range uint64(n) {
+					index := i*uint64(workers) + uint64(worker)
+					if err := client.Read(t.Context(), config.Corpus.Key(&key, index), &record); err != nil {
+						t.Fatalf("row %d was acknowledged and is lost: %v", index, err)
+					}
+				}
+			}
+			if rows == 0 {
+				t.Error("nothing was written before the kill")
+			}
+			t.Logf("%d acknowledged rows survived", rows)
+		})
+	}
+}

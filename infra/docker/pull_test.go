@@ -1,0 +1,158 @@
+package docker_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/docker/docker/api/types/image"
+
+	"github.com/durabench/durabench/infra/docker"
+)
+
+// registry serves one image, as a registry on this machine does: container engines need no certificate of those.
+func registry(t *testing.T, files []byte) (server *httptest.Server, name, digest string) {
+	t.Helper()
+	var layer bytes.Buffer
+	w, err := gzip.NewWriterLevel(&layer, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(files); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	config := marshal(t, map[string]any{
+		"architecture": runtime.GOARCH, "os": "linux", "rootfs": map[string]any{"type": "layers", "diff_ids": []string{sum(files)}},
+		"config": map[string]any{"Entrypoint": []string{"/entrypoint"}, "Cmd": []string{"redis-server"}, "Env": []string{"PATH=/usr/bin:/bin"}},
+	})
+	const kind = "application/vnd.docker.distribution.manifest.v2+json"
+	describe := func(kind string, blob []byte) map[string]any {
+		return map[string]any{"mediaType": kind, "size": len(blob), "digest": sum(blob)}
+	}
+	manifest := marshal(t, map[string]any{
+		"schemaVersion": 2, "mediaType": kind, "config": describe("application/vnd.docker.container.image.v1+json", config),
+		"layers": []any{describe("application/vnd.docker.image.rootfs.diff.tar.gzip", layer.Bytes())},
+	})
+	blobs := map[string][]byte{sum(config): config, sum(layer.Bytes()): layer.Bytes()}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v2/{$}", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /v2/durabench-test/pulled/manifests/{reference}", func(w http.ResponseWriter, r *http.Request) {
+		if reference := r.PathValue("reference"); reference != "1.0" && reference != sum(manifest) {
+			http.Error(w, `{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]}`, http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", kind)
+		w.Header().Set("Docker-Content-Digest", sum(manifest))
+		_, _ = w.Write(manifest)
+	})
+	mux.HandleFunc("GET /v2/durabench-test/pulled/blobs/{digest}", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(blobs[r.PathValue("digest")])
+	})
+	server = httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server, strings.TrimPrefix(server.URL, "http://") + "/durabench-test/pulled", sum(manifest)
+}
+
+func sum(blob []byte) string {
+	hash := sha256.Sum256(blob)
+	return "sha256:" + hex.EncodeToString(hash[:])
+}
+
+func marshal(t *testing.T, value any) []byte {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestImagesArePulledByThePolicy(t *testing.T) {
+	c, api := engine(t)
+	run := runID(t, c, api)
+	files, err := redisFiles()
+	unless(t, err)
+	server, name, digest := registry(t, files)
+	o := redis(t, run)
+	o.Image = name + ":1.0"
+	images.Lock()
+	images.made = append(images.made, o.Image)
+	images.Unlock()
+
+	o.Pull = docker.PullNever
+	if _, err := c.Start(t.Context(), o); !errors.Is(err, docker.ErrImage) || !strings.Contains(err.Error(), "--pull never") || !strings.Contains(err.Error(), o.Image) {
+		t.Errorf("an image that is missing and must not be pulled: %v", err)
+	}
+
+	o.Pull = docker.PullMissing
+	var last docker.Progress
+	o.Progress = func(p docker.Progress) { last = p }
+	running := start(t, c, o)
+	if last.Layers != 1 || last.Done != 1 || last.Total == 0 || last.Percent() != 100 {
+		t.Errorf("last progress is %+v", last)
+	}
+	if running.ImageDigest != name+"@"+digest || running.Image != o.Image {
+		t.Errorf("image digest is %q of %q", running.ImageDigest, running.Image)
+	}
+	if err := c.Stop(t.Context(), run, false); err != nil {
+		t.Fatal(err)
+	}
+
+	// By its digest, which no one can move.
+	byDigest := o
+	byDigest.Image = name + "@" + digest
+	if running := start(t, c, byDigest); running.ImageDigest != name+"@"+digest {
+		t.Errorf("image digest is %q", running.ImageDigest)
+	}
+
+	// The same run needs no registry any more, whatever the policy: what runs is adopted.
+	server.Close()
+	byDigest.Pull = docker.PullAlways
+	if again := start(t, c, byDigest); !again.Adopted {
+		t.Error("it was not adopted")
+	}
+	if err := c.Stop(t.Context(), run, false); err != nil {
+		t.Fatal(err)
+	}
+	o.Pull = docker.PullAlways
+	if _, err := c.Start(t.Context(), o); !errors.Is(err, docker.ErrImage) || !strings.Contains(err.Error(), "--pull missing") {
+		t.Errorf("always, without a registry: %v", err)
+	}
+	o.Pull = docker.PullMissing
+	start(t, c, o)
+}
+
+func TestAnImageThatCannotBePulledSaysSo(t *testing.T) {
+	c, api := engine(t)
+	run := runID(t, c, api)
+	_, name, _ := registry(t, []byte("nothing"))
+	for tag, want := range map[string]string{
+		name + ":2.0":                      "manifest", // there is no such version
+		"127.0.0.1:1/durabench-test/x:1.0": "connect",  // there is no such registry
+		"Not A Name":                       "is not the name of an image",
+	} {
+		o := redis(t, run)
+		o.Image, o.Pull = tag, docker.PullMissing
+		_, err := c.Start(t.Context(), o)
+		if !errors.Is(err, docker.ErrImage) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), tag) {
+			t.Errorf("image %s: %v", tag, err)
+		}
+	}
+	if containers, volumes := left(t, api, run); containers+volumes > 0 {
+		t.Errorf("%d containers and %d volumes are left", containers, volumes)
+	}
+	if _, err := api.ImageInspect(t.Context(), name+":2.0"); err == nil {
+		_, _ = api.ImageRemove(t.Context(), name+":2.0", image.RemoveOptions{})
+	}
+}
