@@ -9,6 +9,10 @@ RACE    := ./bench/... ./drivers/... ./infra/... ./workers/... ./activities/... 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS := -X github.com/durabench/durabench/infra/build.version=$(VERSION)
 
+TOOLS   ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/durabench/bin
+export PATH := $(PATH):$(TOOLS)
+export DURABENCH_TOOLS := $(TOOLS)
+
 .PHONY: test build deps check unit temporald e2e cross bench
 
 test: deps check

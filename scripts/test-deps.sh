@@ -10,6 +10,12 @@ command -v redis-server >/dev/null 2>&1 || command -v valkey-server >/dev/null 2
 command -v redis-benchmark >/dev/null 2>&1 || need="$need redis-tools"
 command -v cc >/dev/null 2>&1 || need="$need gcc libc6-dev"
 
+tools=${DURABENCH_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/durabench/bin}
+if [ -z "${DURABENCH_VERSITYGW:-}" ] && ! command -v versitygw >/dev/null 2>&1 && [ ! -x "$tools/versitygw" ]; then
+	echo "building versitygw, the S3 server of the tests, which takes some minutes the first time"
+	GOBIN="$tools" go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+fi
+
 [ -n "$need" ] || exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 	echo "installing:$need"

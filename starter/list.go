@@ -46,7 +46,7 @@ started for it.`,
 		Args: cobra.NoArgs,
 	}
 	command.Flags().IntVar(&limit, "limit", 20, "at most so many runs")
-	command.Flags().StringVar(&where, "store", "", "where results are kept: dir:PATH (default: runs below the data directory)")
+	command.Flags().StringVar(&where, "store", "", storeHelp)
 	command.RunE = func(cmd *cobra.Command, _ []string) error {
 		if limit < 1 {
 			return usagef("--limit %d: at least 1", limit)

@@ -57,7 +57,7 @@ Ctrl-C again ends at once and leaves that to starter watch or the next run.`,
 	flags := spec.NewFlags(command.Flags())
 	var f runFlags
 	command.Flags().StringVar(&f.host, "host", "", "bench host to run on (default: this machine, or DURABENCH_HOST)")
-	command.Flags().StringVar(&f.store, "store", "", "where results are kept: dir:PATH (default: runs below the data directory)")
+	command.Flags().StringVar(&f.store, "store", "", storeHelp)
 	command.Flags().BoolVar(&f.detach, "detach", false, "start the run, print its name and return; starter watch shows it")
 	command.Flags().BoolVar(&f.keep, "keep-logs", false, "keep the logs of agent and server also after a valid run")
 	completeFlags(command)
@@ -164,6 +164,9 @@ func isThisHost(host string) (bool, error) {
 	return host == own, err
 }
 
+// storeHelp is the help of --store.
+const storeHelp = "where results are kept: dir:PATH or s3://BUCKET/PREFIX (default: runs below the data directory)"
+
 // storeName resolves --store; a directory becomes absolute, as the worker runs elsewhere.
 func storeName(flag string) (string, error) {
 	if flag == "" {
@@ -175,6 +178,9 @@ func storeName(flag string) (string, error) {
 	}
 	if _, err := store.Open(flag); err != nil {
 		return "", usage(err)
+	}
+	if strings.Contains(flag, "://") {
+		return flag, nil
 	}
 	path, err := filepath.Abs(strings.TrimPrefix(flag, "dir:"))
 	if err != nil {

@@ -24,7 +24,7 @@ of a result document.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeRuns,
 	}
-	command.Flags().StringVar(&where, "store", "", "where results are kept: dir:PATH (default: runs below the data directory)")
+	command.Flags().StringVar(&where, "store", "", storeHelp)
 	command.RunE = func(cmd *cobra.Command, args []string) error {
 		document, path, err := findDocument(cmd.Context(), where, args[0])
 		if err != nil {

@@ -389,6 +389,21 @@ func TestDocumentThatCannotBeStoredFailsTheRun(t *testing.T) {
 	require.Equal(t, []string{"stop server", "clean host"}, f.done[len(f.done)-2:])
 }
 
+func TestStoreThatCannotBeWrittenDoesNotHoldARunThatMeasuredNothing(t *testing.T) {
+	env, f := environment(t)
+	f.fails["prepare host"] = temporal.NewNonRetryableApplicationError("write in /store: permission denied", activities.TypePreflight, nil)
+	f.fails["assemble"] = temporal.NewApplicationError("write in /store: permission denied", activities.TypeInfrastructure)
+	in := input(t, spec.ModeAll)
+	in.Attributes = false
+	begun := env.Now()
+	env.ExecuteWorkflow(Benchmark, in)
+	var application *temporal.ApplicationError
+	require.ErrorAs(t, env.GetWorkflowError(), &application)
+	require.Equal(t, activities.TypePreflight, application.Type(), "the run's own failure is what is told")
+	require.Less(t, env.Now().Sub(begun), time.Minute)
+	require.Contains(t, f.done, "clean host")
+}
+
 func TestLoadIsSealedWhenItIsWhole(t *testing.T) {
 	for name, test := range map[string]struct {
 		verdict result.Verdict

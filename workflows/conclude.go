@@ -90,6 +90,7 @@ func (b *benchmark) salvage(ctx workflow.Context, step plan.Step) {
 		b.miss(step, b.unfinished.Verdict, b.unfinished.Why)
 		return
 	}
+	b.measured = true
 	b.progress.Rows = append(b.progress.Rows, row(step, found.Result))
 }
 

@@ -267,9 +267,9 @@ func (b *realBed) runThen(
 // waitForProgress waits until a leg has told that operations are done.
 func (b *realBed) waitForProgress(run client.WorkflowRun) {
 	require.Eventually(b.t, func() bool {
-		described, err := b.client.DescribeWorkflowExecution(b.ctx, run.GetID(), run.GetRunID())
+		described, err := b.client.DescribeWorkflow(b.ctx, run.GetID(), run.GetRunID())
 		require.NoError(b.t, err)
-		beat, activityType, ok := workflows.PendingHeartbeat(described)
+		beat, activityType, ok := workflows.PendingHeartbeat(described.RawResponse)
 		return ok && activityType == "RunLeg" && beat.Step == "create" && beat.Progress != nil && beat.Progress.Done > 0
 	}, time.Minute, 100*time.Millisecond)
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/durabench/durabench/drivers"
 )
@@ -12,9 +13,10 @@ type Pipe struct {
 	protocol Protocol
 	seats    seats
 
+	current atomic.Pointer[stream] // nil when there is none; set with mu held
+
 	mu      sync.Mutex
 	closed  bool
-	current *stream       // nil when there is none
 	dialing chan struct{} // closed when the one who dials is through; nil when nobody does
 
 	streams sync.WaitGroup // goroutines of all streams
@@ -73,8 +75,11 @@ func (p *Pipe) Do(ctx context.Context, seat *Seat) error {
 // stream returns the stream to use, opening one when there is none. Callers that come while it is being opened wait for it.
 func (p *Pipe) stream(ctx context.Context) (*stream, error) {
 	for {
+		if s := p.current.Load(); s != nil {
+			return s, nil
+		}
 		p.mu.Lock()
-		switch s, dialing := p.current, p.dialing; {
+		switch s, dialing := p.current.Load(), p.dialing; {
 		case p.closed:
 			p.mu.Unlock()
 			return nil, drivers.ErrClosed
@@ -113,7 +118,7 @@ func (p *Pipe) dial(ctx context.Context) (*stream, error) {
 		return nil, drivers.ErrClosed
 	}
 	s := newStream(p, conn)
-	p.current = s
+	p.current.Store(s)
 	p.streams.Go(s.read)
 	p.streams.Go(s.write)
 	return s, nil
@@ -123,16 +128,14 @@ func (p *Pipe) dial(ctx context.Context) (*stream, error) {
 func (p *Pipe) forget(s *stream) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.current == s {
-		p.current = nil
-	}
+	p.current.CompareAndSwap(s, nil)
 }
 
 // Close closes the connection.
 func (p *Pipe) Close() error {
 	p.mu.Lock()
 	p.closed = true
-	s := p.current
+	s := p.current.Load()
 	p.mu.Unlock()
 	if s != nil {
 		s.lose(drivers.ErrClosed)

@@ -15,10 +15,8 @@ const keepMemory = 256 << 10
 type Seat struct {
 	*Call
 	taken atomic.Bool
-	// likes is the identity of the context that the seat watches: a hint for whom it suits. A worker has one context for all of its
-	// operations, so it gets the same seat again and again, and nothing has to be registered anew.
-	likes atomic.Uintptr
 
+	likes   *atomic.Uintptr // in seats
 	watched <-chan struct{} // Done of the context in watch
 	stop    func() bool     // ends the watch
 	watch   *watch
@@ -31,23 +29,23 @@ type Seat struct {
 
 // seats are a client's seats. Taking and giving them needs no lock.
 type seats struct {
-	all     []Seat
+	all []Seat
+	// likes has the identity of the context that each seat watches: a hint for whom it suits. A worker has one context for all of its
+	// operations, so it gets the same seat again and again, and nothing has to be registered anew.
+	likes   []atomic.Uintptr
 	waiting atomic.Int32
 	freed   chan struct{} // holds a token for each seat that was given back while somebody waited
 }
 
 func (s *seats) init(n int) {
-	s.all, s.freed = make([]Seat, n), make(chan struct{}, n)
+	s.all, s.likes, s.freed = make([]Seat, n), make([]atomic.Uintptr, n), make(chan struct{}, n)
 	for i := range s.all {
-		s.all[i].Call = newCall()
+		s.all[i].Call, s.all[i].likes = newCall(), &s.likes[i]
 	}
 }
 
 // take returns a free seat, the one that watches the context already if there is one.
 func (s *seats) take(ctx context.Context) (*Seat, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, overError(ctx)
-	}
 	seat := s.try(ctx)
 	if seat == nil {
 		var err error
@@ -61,9 +59,9 @@ func (s *seats) take(ctx context.Context) (*Seat, error) {
 
 func (s *seats) try(ctx context.Context) *Seat {
 	if id := identity(ctx); id != 0 {
-		for i := range s.all {
-			if seat := &s.all[i]; seat.likes.Load() == id && seat.taken.CompareAndSwap(false, true) {
-				return seat
+		for i := range s.likes {
+			if s.likes[i].Load() == id && s.all[i].taken.CompareAndSwap(false, true) {
+				return &s.all[i]
 			}
 		}
 	}

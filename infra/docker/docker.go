@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/docker/docker/client"
 )
@@ -38,6 +39,8 @@ type Client struct {
 	log *slog.Logger
 	// where is the engine's address, for messages.
 	where string
+	// patience is how long another start may take between making a container and starting it.
+	patience time.Duration
 }
 
 // New makes a client of the engine that the docker command would use: by DOCKER_HOST, by its context, or at one of the usual sockets. It does not
@@ -61,7 +64,7 @@ func New(logger *slog.Logger) (*Client, error) {
 	if err := local(api.DaemonHost()); err != nil {
 		return nil, errors.Join(err, api.Close())
 	}
-	return &Client{api: api, log: logger, where: api.DaemonHost()}, nil
+	return &Client{api: api, log: logger, where: api.DaemonHost(), patience: createdGrace}, nil
 }
 
 // Close releases the client's connections.

@@ -45,7 +45,8 @@ type Options struct {
 	Loaded bool
 	// Published has clients go through the published port even where they can reach the container itself, see State.Direct.
 	Published bool
-	// KeepOnFailure leaves the stopped container of a failed start, and its volume, to be looked at.
+	// KeepOnFailure leaves the stopped container of a failed start, and its volume, to be looked at. Reap stops such a container of a run that is over,
+	// and leaves it.
 	KeepOnFailure bool
 	// Ready makes a real connection to the server and is called until it returns nil. It must be given: the engine accepts connections to a published
 	// port before there is a server behind it.

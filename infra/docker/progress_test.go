@@ -52,6 +52,23 @@ func TestProgressOfAPull(t *testing.T) {
 	}
 }
 
+func TestAQuickPullHasASizeToo(t *testing.T) {
+	var last Progress
+	quick := `{"status":"Pulling fs layer","id":"aaaa"}{"status":"Download complete","id":"aaaa"}{"status":"Extracting","progressDetail":{"current":1,"total":50},"id":"aaaa"}`
+	if err := followPull(strings.NewReader(quick), "x", func(p Progress) { last = p }); err != nil || last.Bytes != 50 || last.Total != 50 {
+		t.Errorf("progress is %+v, %v", last, err)
+	}
+}
+
+// Without a size nothing is complete before it is.
+func TestAPullOfUnknownSizeHasNoPercentage(t *testing.T) {
+	var got []float64
+	unknown := `{"status":"Downloading","progressDetail":{"current":50},"id":"aaaa"}{"status":"Download complete","id":"aaaa"}`
+	if err := followPull(strings.NewReader(unknown), "x", func(p Progress) { got = append(got, p.Percent()) }); err != nil || len(got) != 2 || got[0] != 0 || got[1] != 100 {
+		t.Errorf("percentages are %v, %v", got, err)
+	}
+}
+
 func TestAPullThatFailsOrIsCutShort(t *testing.T) {
 	failed := `{"status":"Pulling fs layer","id":"aaaa"}` + "\n" + `{"errorDetail":{"message":"no space left on device"},"error":"no space left on device"}` + "\n"
 	if err := followPull(strings.NewReader(failed), "x", func(Progress) {}); err == nil || err.Error() != "no space left on device" {

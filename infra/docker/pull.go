@@ -16,13 +16,13 @@ type Progress struct {
 	Status string
 	// Layers is how many parts the image has, as far as is known; Done of them are here.
 	Layers, Done int
-	// Bytes of Total have been received; both are of the layers whose size is known.
+	// Bytes have been received. Total is how many it will be, as far as is known: layers tell their size when their turn comes.
 	Bytes, Total int64
 }
 
-// Percent is the share of the known bytes that are here; 0 while none are known.
+// Percent is the share of the known bytes that are here; 0 while it cannot be told.
 func (p Progress) Percent() float64 {
-	if p.Total == 0 {
+	if p.Total == 0 || p.Bytes > p.Total {
 		return 0
 	}
 	return 100 * float64(p.Bytes) / float64(p.Total)
@@ -94,8 +94,13 @@ type layer struct {
 func (l *layer) follow(event pullEvent) bool {
 	switch event.Status {
 	case "Downloading":
-		l.bytes, l.total = event.ProgressDetail.Current, max(l.total, event.ProgressDetail.Total, event.ProgressDetail.Current)
-	case "Download complete", "Verifying Checksum", "Extracting":
+		l.bytes, l.total = event.ProgressDetail.Current, event.ProgressDetail.Total // which is 0 where the registry does not tell
+	case "Download complete", "Verifying Checksum":
+		l.total = max(l.total, l.bytes)
+		l.bytes = l.total
+	case "Extracting":
+		// Of a quick download the engine tells nothing before.
+		l.total = max(l.total, event.ProgressDetail.Total)
 		l.bytes = l.total
 	case "Pull complete", "Already exists":
 		l.bytes, l.done = l.total, true

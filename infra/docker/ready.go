@@ -74,6 +74,12 @@ func (c *Client) exit(ctx context.Context, id string) <-chan struct{} {
 				return
 			case <-problems:
 			case <-ctx.Done():
+				go func() { // one of them comes, and nobody may keep its sender waiting
+					select {
+					case <-results:
+					case <-problems:
+					}
+				}()
 				return
 			}
 			// Either it is gone altogether or the engine is, for a while.

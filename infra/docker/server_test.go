@@ -41,7 +41,9 @@ func redis(t *testing.T, run string) docker.Options {
 func postgres(t *testing.T, run string) docker.Options {
 	t.Helper()
 	o := options(t, "postgres", run, postgresImage(t), drivers.TierOS)
-	o.Server = containerised(o.Server)
+	server := *containerised(o.Server)
+	server.SharedMemory = func(drivers.Launch) int64 { return 256 << 20 }
+	o.Server = &server
 	return o
 }
 
@@ -69,7 +71,6 @@ func containerised(server *drivers.Server) *drivers.Server {
 		}
 		return command
 	}
-	s.SharedMemory = func(drivers.Launch) int64 { return 256 << 20 }
 	return &s
 }
 

@@ -100,7 +100,8 @@ func (s *starting) once(ctx context.Context) (*Running, error) {
 	case usable.State.Running:
 		return s.adopt(ctx, usable.ID)
 	case usable.State.Status == container.StateCreated && usable.State.Error != "":
-		return nil, s.discard(ctx, usable.ID) // it could not be started, and was kept to be looked at
+		// It could not be started, and was kept to be looked at. Nothing can be wrong with what is on its volume.
+		return nil, errors.Join(errOvertaken, s.remove(ctx, usable.ID))
 	case usable.State.Status == container.StateCreated:
 		return nil, s.awaitOther(ctx, usable.ID)
 	default:
@@ -128,6 +129,9 @@ func (s *starting) adopt(ctx context.Context, id string) (*Running, error) {
 	}
 	s.password = password
 	running, err := s.running(ctx, id)
+	if errdefs.IsNotFound(err) {
+		return nil, errOvertaken
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +153,7 @@ func (s *starting) adopt(ctx context.Context, id string) (*Running, error) {
 
 // awaitOther waits for another start to start the container that it has made. When it does not, it has died, and the container is of no use.
 func (s *starting) awaitOther(ctx context.Context, id string) error {
-	for end := time.Now().Add(createdGrace); time.Now().Before(end); {
+	for end := time.Now().Add(s.patience); time.Now().Before(end); {
 		info, err := s.api.ContainerInspect(ctx, id)
 		if errdefs.IsNotFound(err) || err == nil && info.State.Status != container.StateCreated {
 			return errOvertaken

@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/client"
 
+	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/infra/docker"
 	"github.com/durabench/durabench/infra/host"
 )
@@ -254,10 +255,12 @@ func TestADeadServerIsRestarted(t *testing.T) {
 func TestAnInterruptedFirstStartIsThrownAway(t *testing.T) {
 	c, api := engine(t)
 	run := runID(t, c, api)
-	o := postgres(t, run)
+	o := redis(t, run)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	o.Ready = func(context.Context, *docker.Running) error {
+	var interrupted drivers.Credentials
+	o.Ready = func(_ context.Context, running *docker.Running) error {
+		interrupted = running.Credentials
 		cancel()
 		return fmt.Errorf("not yet")
 	}
@@ -266,12 +269,55 @@ func TestAnInterruptedFirstStartIsThrownAway(t *testing.T) {
 	if _, err := c.Start(ctx, o); err == nil {
 		t.Fatal("started")
 	}
-	second := start(t, c, postgres(t, run))
-	if second.Restarted || second.Adopted {
-		t.Errorf("second start: restarted %t, adopted %t", second.Restarted, second.Adopted)
+	second := start(t, c, redis(t, run))
+	if second.Restarted || second.Adopted || second.Credentials == interrupted {
+		t.Errorf("second start: restarted %t, adopted %t, the same password %t", second.Restarted, second.Adopted, second.Credentials == interrupted)
 	}
-	if containers, volumes := left(t, api, run); containers != 1 || volumes != 2 {
+	if containers, volumes := left(t, api, run); containers != 1 || volumes != 1 {
 		t.Errorf("there are %d containers and %d volumes", containers, volumes)
+	}
+}
+
+// A worker that was lost between making a container and starting it left one that never runs.
+func TestAContainerThatNobodyStartsIsReplaced(t *testing.T) {
+	c, api := engine(t)
+	c.SetPatience(500 * time.Millisecond)
+	run := runID(t, c, api)
+	first := start(t, c, redis(t, run))
+	labels := inspect(t, api, first.Container).Config.Labels
+	if err := c.Stop(t.Context(), run, false); err != nil {
+		t.Fatal(err)
+	}
+	made, err := api.ContainerCreate(t.Context(), &container.Config{Image: redisImage(t), Labels: labels}, nil, nil, nil, first.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, c, redis(t, run))
+	if second.Container == made.ID || second.Adopted {
+		t.Errorf("container is %s, adopted %t", second.Container, second.Adopted)
+	}
+	if containers, volumes := left(t, api, run); containers != 1 || volumes != 1 {
+		t.Errorf("there are %d containers and %d volumes", containers, volumes)
+	}
+}
+
+// A server that cannot be started on its data leaves the data as it is.
+func TestAFailedStartOnDataKeepsIt(t *testing.T) {
+	c, api := engine(t)
+	run := runID(t, c, api)
+	o := redis(t, run)
+	o.Tier, o.KeepOnFailure = "process", true
+	o.Ready = answers(t, lookup(t, "redis"), o.Tier)
+	ask(t, start(t, c, o), "SET", "kept", "yes")
+	bad := o
+	bad.Binary = "no-such-server"
+	for range 2 {
+		if _, err := c.Start(t.Context(), bad); err == nil {
+			t.Fatal("started")
+		}
+	}
+	if got := ask(t, start(t, c, o), "GET", "kept"); got != "yes" {
+		t.Errorf("data is %q", got)
 	}
 }
 

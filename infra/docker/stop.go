@@ -24,7 +24,8 @@ const (
 )
 
 // Stop stops whatever runs for a run: it is asked, given time until ctx is over but at most half a minute, and then killed. Containers and volumes of the
-// run are removed unless keep is set; volumes that a load leaves for queries stay in any case. Stopping what does not run is no error.
+// run are removed unless keep is set, and then until the next Reap, or for good when they were started with KeepOnFailure. Volumes that a load leaves for
+// queries stay in any case. Stopping what does not run is no error.
 func (c *Client) Stop(ctx context.Context, runID string, keep bool) error {
 	if err := c.stop(ctx, runID, keep); err != nil {
 		return fmt.Errorf("stop the containers of run %s: %w", runID, err)

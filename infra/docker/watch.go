@@ -83,7 +83,7 @@ func (c *Client) Check(ctx context.Context, s State) (*End, error) {
 
 // Watch waits for the end of the start that s describes. An engine that does not answer is waited for.
 func (c *Client) Watch(ctx context.Context, s State) (End, error) {
-	for {
+	for silent := false; ; {
 		watching, cancel := context.WithCancel(ctx)
 		select {
 		case <-c.exit(watching, s.Container):
@@ -97,9 +97,10 @@ func (c *Client) Watch(ctx context.Context, s State) (End, error) {
 		if err == nil && end != nil {
 			return *end, nil
 		}
-		if err != nil {
+		if err != nil && !silent {
 			c.log.Warn("container engine does not answer", "container", s.Container, "error", err)
 		}
+		silent = err != nil
 		select {
 		case <-ctx.Done():
 			return End{}, context.Cause(ctx)

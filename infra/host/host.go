@@ -1,6 +1,20 @@
 // Package host tells what a machine is and what processes on it use: its fingerprint, its capacity, and the resources of a process
 // tree during a leg. What cannot be read is absent and named, never zero. Most of it is read from /proc and /sys; on systems other than
 // Linux little is known and process trees are not measured at all.
+//
+// It also has the machine to itself, as far as it may. A run goes like this:
+//
+//	lock, err := Lock(LockDir(), Holder{RunID: id, Journal: dir}) // no other run is here
+//	lock.PutBack(ctx)                                             // what a killed run of another home left
+//	isolated, err := isolation.Apply(ctx, dir, id, progress)      // swap off, a quiet machine, …
+//	fingerprint := Fingerprint(ctx, dataDir)                      // as it is during the run
+//	isolated.Server.Start(server)                                 // on its CPUs
+//	lock.Pass(agent); isolated.Agent.Start(agent)                 // the agent holds the host from here on
+//	…
+//	Restore(ctx, dir)                                             // as it was
+//	lock.Close()
+//
+// Everything that is changed is written down in dir before, so that whoever comes next puts it back when the run was killed.
 package host
 
 import (

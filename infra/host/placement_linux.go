@@ -34,9 +34,26 @@ func (p Placement) Start(cmd *exec.Cmd) error {
 // ends with f and nothing else ever runs on it.
 func onThread(f func() error) error {
 	result := make(chan error, 1)
-	go func() {
+	alone := func() {
 		runtime.LockOSThread()
 		result <- f()
+	}
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() != os.Getpid() {
+			alone()
+			return
+		}
+		// The first thread cannot end, and by it the kernel and this package tell how the process is placed. While it is locked here, what
+		// is started runs on another.
+		begun := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(begun)
+			alone()
+		}()
+		<-begun
+		runtime.UnlockOSThread()
 	}()
 	return <-result
 }

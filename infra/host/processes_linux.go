@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"syscall"
@@ -91,7 +92,7 @@ func (s system) cpuStep(server string) step {
 		record := &t.out.Record
 		record.CPUNote = sets.Why
 		if len(sets.Agent) == 0 {
-			return got, fmt.Errorf("%s", sets.Why)
+			return got, errors.New(sets.Why)
 		}
 		agent, database := Placement{CPUs: sets.Agent}, Placement{CPUs: sets.Server}
 		for _, p := range []Placement{agent, database} {

@@ -67,7 +67,7 @@ func (q quietWait) wait(ctx context.Context) (s seen, err error) {
 		previous, at = next, now
 		long := mean(loads, calmLong)
 		s.last, s.average = long, next.average
-		if len(loads) == calmShort {
+		if len(loads) <= calmShort {
 			s.first = long
 		}
 		short := mean(loads, calmShort)

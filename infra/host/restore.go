@@ -127,6 +127,9 @@ func (l *HostLock) PutBack(ctx context.Context) error {
 
 // Reclaim puts back what a run that is over has left changed: that of dir, and what the last holder of the host's lock in lockDir left.
 // While a run holds the host it does nothing and returns who that is. A worker calls it when it starts.
+//
+// A run whose worker and agent were both killed holds nothing, and may still go on. Before its next agent is started, whoever starts it
+// looks with Left whether the run's changes are still in force, and calls Apply again when they are not.
 func Reclaim(ctx context.Context, lockDir, dir string) (*Holder, error) {
 	lock, err := Lock(lockDir, Holder{RunID: reclaiming, Journal: dir})
 	var held *HeldError

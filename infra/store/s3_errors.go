@@ -145,12 +145,13 @@ func diagnoseConfig(err *configError) diagnosis {
 
 // advices is what to do about S3's own errors, by code.
 var advices = map[string]diagnosis{
-	"NoSuchBucket":          {advice: "the bucket does not exist: create it or correct its name"},
-	"InvalidAccessKeyId":    {advice: "the credentials are wrong: the access key is not known there; correct AWS_ACCESS_KEY_ID or AWS_PROFILE"},
-	"SignatureDoesNotMatch": {advice: "the credentials are wrong: the secret key does not belong to the access key; correct AWS_SECRET_ACCESS_KEY or AWS_PROFILE"},
-	"InvalidToken":          {advice: "the credentials are wrong: correct AWS_SESSION_TOKEN, or unset it if the access key is a lasting one"},
-	"ExpiredToken":          {advice: "the credentials have expired: renew them"},
-	"TokenRefreshRequired":  {advice: "the credentials have expired: renew them"},
+	"NoSuchBucket":       {advice: "the bucket does not exist: create it or correct its name"},
+	"InvalidAccessKeyId": {advice: "the credentials are wrong: the access key is not known there; correct AWS_ACCESS_KEY_ID or AWS_PROFILE"},
+	"SignatureDoesNotMatch": {advice: "the credentials are wrong: the secret key does not belong to the access key; " +
+		"correct AWS_SECRET_ACCESS_KEY or AWS_PROFILE"},
+	"InvalidToken":         {advice: "the credentials are wrong: correct AWS_SESSION_TOKEN, or unset it if the access key is a lasting one"},
+	"ExpiredToken":         {advice: "the credentials have expired: renew them"},
+	"TokenRefreshRequired": {advice: "the credentials have expired: renew them"},
 	codeDenied: {advice: "these credentials may not do this: allow them s3:ListBucket on the bucket, and s3:PutObject, s3:GetObject, " +
 		"s3:DeleteObject and s3:AbortMultipartUpload on what is in it"},
 	"AllAccessDisabled":            {advice: "the bucket is locked by its owner or by the provider"},
@@ -214,8 +215,8 @@ func diagnoseAnswer(err error, code string, status int) diagnosis {
 	}
 	switch {
 	case d.advice != "":
-	case code == "PermanentRedirect", code == "TemporaryRedirect", code == "AuthorizationHeaderMalformed", code == "IllegalLocationConstraintException",
-		status >= 300 && status < 400:
+	case code == "PermanentRedirect", code == "TemporaryRedirect", code == "AuthorizationHeaderMalformed",
+		code == "IllegalLocationConstraintException", status >= 300 && status < 400:
 		d.advice = "the bucket is in another region: add region=REGION to the store's URL, or set AWS_REGION"
 		if regionName.MatchString(region) {
 			d.advice = "the bucket is in another region: add region=" + region + " to the store's URL"
@@ -249,9 +250,11 @@ func diagnoseTransport(err error) diagnosis {
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return diagnosis{what, "the endpoint does not speak https: write http://", nil}
 	case errors.As(err, &lookup) && lookup.IsNotFound:
-		return diagnosis{what, "the host's name is not known: correct the endpoint or the region, or try again when the network is back", ErrUnavailable}
+		return diagnosis{what, "the host's name is not known: correct the endpoint or the region, or try again when the network is back",
+			ErrUnavailable}
 	case brokeOff(err), isSendError(err):
-		return diagnosis{what, "the server cannot be reached: start it, correct the endpoint (host, port, http or https), or try again when the network is back", ErrUnavailable}
+		return diagnosis{what, "the server cannot be reached: start it, correct the endpoint (host, port, http or https), " +
+			"or try again when the network is back", ErrUnavailable}
 	case errors.As(err, &undecoded):
 		return diagnosis{errNotS3.Error(), notS3, nil}
 	}

@@ -26,6 +26,9 @@ const (
 	partsAtOnce = 4
 	// undoTime bounds the clearing up after a failure, which goes on when the caller has given up.
 	undoTime = 30 * time.Second
+	// undoTries and undoPause are how often, and with how much longer a pause each time, parts are looked for that came late.
+	undoTries = 4
+	undoPause = 100 * time.Millisecond
 )
 
 // writeParts sends a body in parts. Nothing is seen of it before the last request, which carries the condition; after a failure the
@@ -84,14 +87,21 @@ func (b *bucket) sendParts(ctx context.Context, client *s3.Client, object string
 	return parts, group.Wait()
 }
 
-// abandon removes the parts of an upload that will not be completed. Where that fails too they stay, unseen, until the bucket's rule for
-// incomplete uploads removes them.
+// abandon removes the parts of an upload that will not be completed. A part that was still on its way may arrive after the removal, so it
+// is repeated until nothing is there. Where that fails too they stay, unseen, until the bucket's rule for incomplete uploads removes them.
 func (b *bucket) abandon(ctx context.Context, client *s3.Client, object string, upload *string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
 	defer cancel()
-	_, err := client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &b.bucket, Key: &object, UploadId: upload})
-	if code, _ := answer(err); err != nil && code != codeNoUpload {
-		slog.Warn("parts of an unfinished upload are left in the bucket", "bucket", b.bucket, "key", object, "upload", aws.ToString(upload),
-			"error", b.explain(ctx, "abort the upload of", "", err))
+	for try := range undoTries {
+		time.Sleep(time.Duration(try) * undoPause)
+		_, err := client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &b.bucket, Key: &object, UploadId: upload})
+		if code, _ := answer(err); code == codeNoUpload {
+			return
+		}
+		if err != nil {
+			slog.Warn("parts of an unfinished upload are left in the bucket", "bucket", b.bucket, "key", object, "upload", aws.ToString(upload),
+				"error", b.explain(ctx, "abort an upload to", "", err))
+			return
+		}
 	}
 }

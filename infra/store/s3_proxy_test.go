@@ -17,10 +17,10 @@ type proxy struct {
 	cutAnswer, flipAnswer, flipRequest atomic.Int64
 	// faults is how many more times it may go wrong.
 	faults    atomic.Int64
-	onRequest func(p *proxy, piece []byte) // sees each piece of a request before it is passed on
+	onRequest func(p *proxy, piece []byte) bool // says of each piece of a request whether it is passed on
 }
 
-func startProxy(t *testing.T, target string, onRequest func(p *proxy, piece []byte)) *proxy {
+func startProxy(t *testing.T, target string, onRequest func(p *proxy, piece []byte) bool) *proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -62,7 +62,7 @@ func (p *proxy) serve(client net.Conn) {
 	both.Wait()
 }
 
-func (p *proxy) pass(to io.Writer, from io.Reader, cut, flip *atomic.Int64, passing func(*proxy, []byte)) {
+func (p *proxy) pass(to io.Writer, from io.Reader, cut, flip *atomic.Int64, passes func(*proxy, []byte) bool) {
 	buffer := make([]byte, 32<<10)
 	for at := int64(0); ; {
 		n, err := from.Read(buffer)
@@ -76,8 +76,8 @@ func (p *proxy) pass(to io.Writer, from io.Reader, cut, flip *atomic.Int64, pass
 				return
 			}
 		}
-		if passing != nil {
-			passing(p, piece)
+		if passes != nil && !passes(p, piece) {
+			return
 		}
 		if _, err := to.Write(piece); err != nil {
 			return
