@@ -23,9 +23,9 @@ func TestWorkerKilledInALegLeavesTheMeasurementUntouched(t *testing.T) {
 		engine, leg string
 		args        []string
 	}{
-		{"sqlite", "create", []string{"-s", "60000", "-c", "2", "-t", "2", "--sync"}},
-		{"postgres", "update", []string{"-s", "30000", "-c", "2", "-t", "2", "--sync"}},
-		{"redis", "read", []string{"-s", "300000", "-c", "1", "-t", "2"}},
+		{"sqlite", "create", []string{"-s", "8000", "-c", "2", "-t", "2", "--sync"}},
+		{"postgres", "update", []string{"-s", "12000", "-c", "2", "-t", "2", "--sync"}},
+		{"redis", "read", []string{"-s", "200000", "-c", "1", "-t", "2"}},
 	} {
 		t.Run(test.engine+" "+test.leg, func(t *testing.T) {
 			w := newWorld(t)
@@ -57,7 +57,7 @@ func TestWorkerKilledInALegLeavesTheMeasurementUntouched(t *testing.T) {
 // The embedded server is killed in the middle of a leg and comes back with the next command that needs it.
 func TestTemporalServerKilledInALeg(t *testing.T) {
 	w := newWorld(t)
-	r := w.start("run", "-d", "sqlite", "-s", "60000", "-c", "2", "-t", "2", "--sync")
+	r := w.start("run", "-d", "sqlite", "-s", "8000", "-c", "2", "-t", "2", "--sync")
 	w.inLeg(r, "create")
 	for pid, command := range w.ours() {
 		if strings.Contains(command, "temporald") {
@@ -76,7 +76,7 @@ func TestTemporalServerKilledInALeg(t *testing.T) {
 	if o.code != 0 {
 		t.Fatalf("watch: exit %d\n%s", o.code, o.stderr)
 	}
-	valid(t, w.document(o), 60000, crud...)
+	valid(t, w.document(o), 8000, crud...)
 	w.nothingLeft()
 }
 

@@ -73,7 +73,7 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-	w.nothingLeft()
+	w.nothingRuns()
 }
 
 func TestTemporalAddressThatDoesNotAnswer(t *testing.T) {
@@ -114,7 +114,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.nothingLeft()
+	w.nothingRuns()
 }
 
 func freePort(t *testing.T) int {

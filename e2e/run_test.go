@@ -79,7 +79,7 @@ func TestTheSameRunInEveryFormat(t *testing.T) {
 	if o.code != 0 {
 		t.Fatalf("exit %d: %s", o.code, o.stderr)
 	}
-	for _, want := range []string{"read", "valid", "result: "} {
+	for _, want := range []string{"Read", "ops/s", "result: "} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("the table lacks %q:\n%s", want, o.stdout)
 		}

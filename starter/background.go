@@ -60,7 +60,25 @@ func (a *app) serve(ctx context.Context, host string) error {
 		case <-time.After(2 * time.Second):
 		}
 	}
-	return nil
+	return removeServeLog()
+}
+
+// removeServeLog removes the log of a background worker that had nothing to complain about.
+func removeServeLog() error {
+	path, err := serveLog()
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() > 0 {
+		return nil
+	}
+	return os.Remove(path)
+}
+
+// serveLog is where the background worker's errors go.
+func serveLog() (string, error) {
+	work, err := home.Work()
+	return filepath.Join(work, "serve.log"), err
 }
 
 // openRuns counts the runs that are not over.
@@ -81,14 +99,15 @@ func serveInBackground(ctx context.Context, host string) error {
 	if err != nil {
 		return fmt.Errorf("find our own program: %w", err)
 	}
-	work, err := home.Work()
+	path, err := serveLog()
 	if err != nil {
 		return err
 	}
+	work := filepath.Dir(path)
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return fmt.Errorf("make the work directory: %w", err)
 	}
-	log, err := os.OpenFile(filepath.Join(work, "serve.log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("open the background worker's log: %w", err)
 	}

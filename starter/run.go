@@ -138,8 +138,14 @@ func (s *session) begin(ctx context.Context, in workflows.BenchmarkInput, r *req
 func (a *app) detach(ctx context.Context, s *session, in workflows.BenchmarkInput, r *request, local bool) error {
 	defer s.close()
 	if local {
-		if err := serveInBackground(ctx, in.Host); err != nil {
+		served, err := s.served(in.Host)
+		if err != nil {
 			return err
+		}
+		if !served {
+			if err := serveInBackground(ctx, in.Host); err != nil {
+				return err
+			}
 		}
 	}
 	run, err := s.begin(ctx, in, r)

@@ -95,6 +95,19 @@ func tryLock(path string) (*os.File, error) {
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
+// served tells whether another process of this machine serves the host.
+func (s *session) served(host string) (bool, error) {
+	path, err := s.servingLock(host)
+	if err != nil {
+		return false, err
+	}
+	lock, err := tryLock(path)
+	if lock == nil {
+		return err == nil, err
+	}
+	return false, lock.Close()
+}
+
 // failure is why the host is not served any more, nil while all is well.
 func (k *serving) failure() error {
 	if err := k.err.Load(); err != nil {

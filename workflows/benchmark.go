@@ -32,7 +32,7 @@ type BenchmarkInput struct {
 	Attributes bool `json:"attributes,omitempty"`
 	// LegTimeout bounds each step; 0 means a day.
 	LegTimeout spec.Duration `json:"legTimeout,omitempty"`
-	// KeepLogs leaves the logs of agent and server on the host; after a run that is not valid they stay anyway.
+	// KeepLogs leaves the logs of agent and server on the host; after a run that failed they stay anyway.
 	KeepLogs bool `json:"keepLogs,omitempty"`
 }
 

@@ -49,7 +49,7 @@ func (b *benchmark) conclude(ctx workflow.Context, failure error, cancelled bool
 		b.clean(ctx, "loaded data not sealed", "manifest", data.SealDataset, b.run)
 	}
 	b.clean(ctx, "server not stopped", "stop server", server.StopServer, b.run)
-	b.clean(ctx, "host not cleaned", "clean host", host.CleanHost, activities.CleanHostInput{Run: b.run, KeepLogs: b.in.KeepLogs || !b.valid()})
+	b.clean(ctx, "host not cleaned", "clean host", host.CleanHost, activities.CleanHostInput{Run: b.run, KeepLogs: b.in.KeepLogs || !cancelled && !b.valid()})
 
 	outcome := BenchmarkResult{RunID: b.in.RunID, Verdict: b.document.Verdict, Why: b.document.Why, Document: b.document, Rows: b.progress.Rows}
 	switch {
