@@ -9,6 +9,7 @@ ls /usr/lib/postgresql/*/bin/pgbench >/dev/null 2>&1 || command -v pgbench >/dev
 command -v redis-server >/dev/null 2>&1 || command -v valkey-server >/dev/null 2>&1 || need="$need redis-server"
 command -v redis-benchmark >/dev/null 2>&1 || need="$need redis-tools"
 command -v cc >/dev/null 2>&1 || need="$need gcc libc6-dev"
+command -v dockerd >/dev/null 2>&1 || need="$need docker.io"
 
 tools=${DURABENCH_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/durabench/bin}
 if [ -z "${DURABENCH_VERSITYGW:-}" ] && ! command -v versitygw >/dev/null 2>&1 && [ ! -x "$tools/versitygw" ]; then
@@ -16,8 +17,9 @@ if [ -z "${DURABENCH_VERSITYGW:-}" ] && ! command -v versitygw >/dev/null 2>&1 &
 	GOBIN="$tools" go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
 fi
 
-[ -n "$need" ] || exit 0
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+if [ -z "$need" ]; then
+	:
+elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 	echo "installing:$need"
 	apt-get update -qq
 	# Debian starts servers when it installs them; the tests start their own, so keep these from running.
@@ -31,4 +33,16 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 else
 	echo "not found, tests that need them will skip:$need"
 	echo "on Debian: apt-get install$need; elsewhere: the packages of PostgreSQL and Redis"
+fi
+
+# CI has no Docker Engine running; a developer's own is left to the developer. A socket that is there may be one that a killed engine left.
+if [ -n "${CI:-}" ] && [ "$(id -u)" = 0 ] && command -v dockerd >/dev/null 2>&1 && ! docker version >/dev/null 2>&1; then
+	echo "starting a Docker Engine"
+	setsid dockerd >/tmp/durabench-dockerd.log 2>&1 </dev/null &
+	echo $! >/tmp/durabench-dockerd.pid
+	tries=0
+	until docker version >/dev/null 2>&1 || [ "$tries" -ge 60 ]; do
+		sleep 1
+		tries=$((tries + 1))
+	done
 fi

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/durabench/durabench/bench/spec"
 )
@@ -51,7 +52,7 @@ func exitCode(err error, stderr io.Writer) int {
 	switch {
 	case errors.As(err, &e):
 		code = e.code
-	case errors.As(err, &problems):
+	case errors.As(err, &problems), strings.HasPrefix(err.Error(), "unknown command "): // cobra has no type for it
 		code = exitUsage
 	case errors.Is(err, context.Canceled):
 		code = exitInterrupted

@@ -93,11 +93,11 @@ func (a *app) conclude(runID string, outcome workflows.BenchmarkResult, failure 
 	if err := a.showDocument(document, outcome.Document.Path); err != nil {
 		return err
 	}
-	return a.verdictError(document, failure)
+	return verdictError(document, failure)
 }
 
 // verdictError is the exit of a run whose document is on the screen.
-func (a *app) verdictError(d *result.Document, failure error) error {
+func verdictError(d *result.Document, failure error) error {
 	var application *temporal.ApplicationError
 	switch {
 	case temporal.IsCanceledError(failure), d.Run.Verdict == result.Interrupted:
@@ -106,9 +106,6 @@ func (a *app) verdictError(d *result.Document, failure error) error {
 		code := exitInfrastructure
 		if application.Type() == activities.TypeSpec {
 			code = exitUsage
-		}
-		if a.format == "table" {
-			return &exitError{code, errShown{}} // it is the verdict above the table
 		}
 		return &exitError{code, errors.New(application.Message())}
 	case failure != nil:
