@@ -60,10 +60,11 @@ func (v *viewer) look(ctx context.Context) (runView, error) {
 		}
 		v.input = input
 	}
-	described, err := v.s.client.DescribeWorkflowExecution(ctx, v.run.GetID(), v.run.GetRunID())
+	answer, err := v.s.client.DescribeWorkflow(ctx, v.run.GetID(), v.run.GetRunID())
 	if err != nil {
 		return runView{}, err
 	}
+	described := answer.RawResponse
 	if length := described.GetWorkflowExecutionInfo().GetHistoryLength(); length != v.history {
 		answer, err := v.s.client.QueryWorkflow(ctx, v.run.GetID(), v.run.GetRunID(), workflows.QueryProgress)
 		if err != nil {

@@ -47,7 +47,7 @@ func (a *app) watch(ctx context.Context, runID string) error {
 
 // pickUp finds a run and keeps its host served if that is this machine.
 func (s *session) pickUp(ctx context.Context, runID string) (client.WorkflowRun, func(), error) {
-	described, err := s.client.DescribeWorkflowExecution(ctx, workflows.WorkflowID(runID), "")
+	described, err := s.client.DescribeWorkflow(ctx, workflows.WorkflowID(runID), "")
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
 		return nil, nil, s.noSuchRun(ctx, runID)
@@ -55,8 +55,8 @@ func (s *session) pickUp(ctx context.Context, runID string) (client.WorkflowRun,
 	if err != nil {
 		return nil, nil, fmt.Errorf("look up run %s: %w", runID, err)
 	}
-	execution := described.GetWorkflowExecutionInfo().GetExecution()
-	run := s.client.GetWorkflow(ctx, execution.GetWorkflowId(), execution.GetRunId())
+	execution := described.WorkflowExecution
+	run := s.client.GetWorkflow(ctx, execution.ID, execution.RunID)
 	input, err := s.inputOf(ctx, run)
 	if err != nil {
 		return nil, nil, err
