@@ -35,6 +35,7 @@ check:
 
 unit:
 	$(GO) test -race $(RACE)
+	$(GO) test ./architecture/... ./configs/...
 	CGO_ENABLED=0 $(GO) test ./drivers/sqlite/...
 
 # The embedded Temporal server is a module of its own: it takes minutes to compile the first time, so all of this shares one set of flags.

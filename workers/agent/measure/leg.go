@@ -190,9 +190,10 @@ type samplers struct {
 	tuning        tuning
 }
 
-// sample begins to watch the database's processes and, apart from them, this one.
+// sample begins to watch the database's processes and, apart from them, this one. The agent's own sampler starts last and stops first:
+// looking at the server costs the agent time in which it measures nothing and would look less busy than it was.
 func (s *session) sample() *samplers {
-	watch := &samplers{agent: host.StartSelf(), tuning: s.tuning}
+	watch := &samplers{tuning: s.tuning}
 	switch {
 	case s.setup.ServerPID != 0:
 		watch.server = host.Start(s.setup.ServerPID, host.Exclude(os.Getpid()))
@@ -201,16 +202,17 @@ func (s *session) sample() *samplers {
 	default:
 		watch.serverNote = "the server was not started by us: what it uses is not known"
 	}
+	watch.agent = host.StartSelf()
 	return watch
 }
 
 // stop ends watching.
 func (w *samplers) stop() (server *result.Usage, serverNote string, agent *result.Usage, agentNote string) {
+	agent, agentNote = w.agent.Stop()
 	server, serverNote = nil, w.serverNote
 	if w.server != nil {
 		server, serverNote = w.server.Stop()
 	}
-	agent, agentNote = w.agent.Stop()
 	settings := w.tuning.String()
 	if agentNote != "" {
 		settings = fmt.Sprintf("%s; %s", settings, agentNote)
