@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -47,6 +48,14 @@ func (d *database) dial(ctx context.Context) (net.Conn, error) {
 	hijacked.Frontend = nil // its buffers, which nobody needs any more
 	d.sockets.Add(1)
 	return &session{Conn: hijacked.Conn, hijacked: hijacked, database: d}, nil
+}
+
+// SyscallConn gives drivers/wire the socket, where the connection is nothing but one.
+func (s *session) SyscallConn() (syscall.RawConn, error) {
+	if c, ok := s.Conn.(syscall.Conn); ok {
+		return c.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
 }
 
 // Close ends the connection without a word: the server takes a closed connection for the end of the session.

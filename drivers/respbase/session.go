@@ -3,11 +3,13 @@ package respbase
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -26,6 +28,14 @@ func (d *database) dial(ctx context.Context) (net.Conn, error) {
 	}
 	d.sockets.Add(1)
 	return &session{Conn: conn, database: d}, nil
+}
+
+// SyscallConn gives drivers/wire the socket, where the connection is nothing but one.
+func (s *session) SyscallConn() (syscall.RawConn, error) {
+	if c, ok := s.Conn.(syscall.Conn); ok {
+		return c.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
 }
 
 // Close closes the connection.

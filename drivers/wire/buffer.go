@@ -28,23 +28,33 @@ func (b *buffer) take(n int) {
 	}
 }
 
-// fill reads once, making room before.
-func (b *buffer) fill(from io.Reader) error {
+// room returns memory to read into; add says how much was read.
+func (b *buffer) room() []byte {
 	if b.to == len(b.data) {
-		b.room()
+		b.grow()
 	}
-	n, err := from.Read(b.data[b.to:])
+	return b.data[b.to:]
+}
+
+// add takes n bytes of the room for received.
+func (b *buffer) add(n int) {
 	b.to += n
+	if b.to == len(b.data) && b.from == 0 && len(b.data) < fullBuffer {
+		b.grow() // there may be more next time
+	}
+}
+
+// fill reads once.
+func (b *buffer) fill(from io.Reader) error {
+	n, err := from.Read(b.room())
 	if n > 0 {
-		if b.to == len(b.data) && b.from == 0 && len(b.data) < fullBuffer {
-			b.room() // there may be more next time
-		}
+		b.add(n)
 		return nil
 	}
 	return err
 }
 
-func (b *buffer) room() {
+func (b *buffer) grow() {
 	if b.from >= len(b.data)/2 && b.from > 0 {
 		b.to = copy(b.data, b.data[b.from:b.to])
 		b.from = 0

@@ -135,17 +135,7 @@ func (s *stream) write() {
 // read is the reader goroutine. When the stream is lost it fails all calls.
 func (s *stream) read() {
 	var calls []*Call // taken over from queue and not answered, oldest first
-	var received buffer
-	for {
-		err := received.fill(s)
-		if err == nil {
-			err = s.answer(&calls, &received)
-		}
-		if err != nil {
-			s.lose(err)
-			break
-		}
-	}
+	s.lose(s.receive(func(received *buffer) error { return s.answer(&calls, received) }))
 	s.mu.Lock()
 	calls = append(calls, s.queue...)
 	s.queue = nil
@@ -153,6 +143,23 @@ func (s *stream) read() {
 	for _, call := range calls {
 		call.lost = s.lost
 		call.leave(answered)
+	}
+}
+
+// receive reads until the connection fails, or answer does with what was received.
+func (s *stream) receive(answer func(*buffer) error) error {
+	var received buffer
+	if raw := rawConn(s.Conn); raw != nil {
+		return receiveRaw(raw, &received, answer)
+	}
+	for {
+		err := received.fill(s)
+		if err == nil {
+			err = answer(&received)
+		}
+		if err != nil {
+			return err
+		}
 	}
 }
 
