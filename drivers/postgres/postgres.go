@@ -3,6 +3,38 @@
 // Rows are in the table durabench.record: a key column and a column for each value, of the type that fits it; arrays and objects are jsonb,
 // vectors real[]. The four operations are statements prepared once per connection, with values bound and received in binary. Signing in is pgx's
 // work (pgconn); the operations themselves are written and read by this package, so that an operation allocates nothing.
+//
+// # Connections
+//
+// The option "connections" says how clients × threads operations are in flight:
+//
+//   - thread, the default: a connection for each of them.
+//   - client: one connection per client, with the requests of its threads pipelined over it. Each has a Sync of its own, so it is a
+//     transaction of its own and fails alone.
+//
+// PostgreSQL works on the requests of a connection one after another, in one process. So pipelined operations wait for each other in the
+// server: reads cannot use more cores than there are clients, and of the commits that wait for the disk only one per client can share a flush
+// with those of others. It saves most of the system calls and process switches, though, which is what single-key reads on few cores
+// consist of. Measured with DURABENCH_COMPARE=2 go test -run TestCompare -v ./drivers/postgres on two virtual CPUs that PostgreSQL 15 shared
+// with the load; operations per second as a share of pgbench's with -M prepared and as many clients as there are operations in flight,
+// turn about on one server, medians of 5 turns of 2 s:
+//
+//	in flight                            4 × 1   4 × 8   16 × 8
+//	pgbench -S      read, thread          1.09    0.98     1.08
+//	                read, client          1.29    1.21     2.71
+//	pgbench UPDATE  durable, thread       1.31    0.97     0.95
+//	                durable, client       1.06    0.38     0.62
+//	pgbench 1 KB    read, thread          0.98    1.06     1.06
+//	                read, client          1.06    1.54     2.65
+//
+// The default is what holds for both: with a connection per thread the server has all operations before it and is free in what it does with
+// them, and its rates are those that users of PostgreSQL know. "client" is for more operations in flight than the server has connections for.
+//
+// # Lost connections
+//
+// Nothing is retried. A lost connection fails the operations on it with class connection; the next operation opens a new one, within its own
+// time. An operation whose context is over has its connection closed (thread), after the server was asked to give the operation up, or is
+// left to end by itself (client).
 package postgres
 
 import (

@@ -10,10 +10,20 @@
 //     one write. Nothing waits to be sent until others come.
 //   - off: a connection per thread, each with one request at a time.
 //
-// The measured connections are this package's own (drivers/wire). rueidis, which does the rest (scanning, settings), was measured first:
-// with automatic pipelining on one connection per client and DisableCache it came to 0.35–0.5 of redis-benchmark's reads per second at
-// the same connections and pipelining, 4 × 8 and 16 × 8 of 1 KB on two cores, because it writes nearly each request by itself. Its own
-// path with a connection per request is bound by the same system calls as ours.
+// The measured connections are this package's own (drivers/wire). rueidis, which does the rest (scanning, settings), was tried for them first:
+// with automatic pipelining on one connection per client it came to 0.33 to 0.40 of redis-benchmark's reads per second at 4 × 8 and
+// 16 × 8, because it writes nearly each request by itself, and to 0.15 at 8 × 32.
+//
+// Measured with DURABENCH_COMPARE=2 go test -run TestCompare -v ./drivers/redis on two virtual CPUs that Redis 7.0 shared with the load; reads
+// of 1 KB per second as a share of redis-benchmark's with -c clients -P threads (or -c clients·threads for "off"), turn about on one server,
+// medians of 5 turns of 2 s, both with one thread:
+//
+//	in flight       4 × 1   4 × 8   16 × 8   8 × 32
+//	auto             1.18    0.96     1.09     0.92
+//	off                      1.19     1.43     1.25
+//
+// With GOMAXPROCS at 2, Go's second thread takes the server's CPU time and auto comes to 0.82, 0.83 and 0.71: where the server has no CPUs of
+// its own, the agent should have fewer.
 package respbase
 
 import (

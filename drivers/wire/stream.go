@@ -15,13 +15,18 @@ import (
 // server to take requests, while the server waits for somebody to take its answers, would wait for ever.
 const inlineBytes = 64 << 10
 
+// yields is how often the reader lets others run before it writes, unless all who got answers have come back with their next requests before.
+// Once is enough on one core; on several, callers also run on the others, a little behind. Nobody is waited for: a yield with nobody to
+// run takes some 100 ns.
+const yields = 4
+
 // stream is one connection of a Pipe, from its opening to its loss.
 //
 // Who writes: a caller writes its request at once, by itself, when no other is in flight, and else after the callers that are ready to run
 // have run. While the reader is giving out answers, callers only leave their next requests in out, and the reader writes them
 // together when it has let the callers run. So under load each round costs about one read and one write for all operations in flight,
-// and no request waits for one that may or may not come. On two cores with 4 × 8 reads of 1 KB this makes 7.9 requests per write, where
-// writing at once makes 4.6 and takes a third more CPU time.
+// and no request waits for one that may or may not come. On two cores shared with Redis, reads of 1 KB make 7.2 of 8 and 23 of 32 possible
+// requests per write so, where writing at once makes 4.6 and 3.7, and takes twice the CPU time.
 type stream struct {
 	net.Conn
 	pipe *Pipe
@@ -176,14 +181,13 @@ func (s *stream) answer(calls *[]*Call, received *buffer) error {
 	if err != nil {
 		return err
 	}
-	if dealt > 0 {
-		s.mu.Lock()
-		s.unread -= read
-		s.mu.Unlock()
-		// Let those who have their answers come back with their next requests.
-		runtime.Gosched()
-	}
 	s.mu.Lock()
+	s.unread -= read
+	for yield := 0; yield < yields && len(s.queue) < dealt; yield++ {
+		s.mu.Unlock()
+		runtime.Gosched()
+		s.mu.Lock()
+	}
 	s.reading = false
 	s.flush()
 	return nil
