@@ -17,15 +17,16 @@ import (
 var runName = regexp.MustCompile(`run ([a-z]+-\d{8}-\d{6}-[0-9a-f]{6})`)
 
 // The worker is in the starter process. It is killed in the middle of a leg; watch serves the host again. The agent has not noticed: one
-// attempt, the full count, the leg's first seconds and last ones in one record.
+// attempt, the full count, the leg's first seconds and last ones in one record. The legs are long enough, some seconds on a fast disk, for
+// progress to be seen in them.
 func TestWorkerKilledInALegLeavesTheMeasurementUntouched(t *testing.T) {
 	for _, test := range []struct {
 		engine, leg string
 		args        []string
 	}{
-		{"sqlite", "create", []string{"-s", "8000", "-c", "2", "-t", "2", "--sync"}},
-		{"postgres", "update", []string{"-s", "12000", "-c", "2", "-t", "2", "--sync"}},
-		{"redis", "read", []string{"-s", "200000", "-c", "1", "-t", "2"}},
+		{"sqlite", "create", []string{"-s", "40000", "-c", "2", "-t", "2", "--sync"}},
+		{"postgres", "update", []string{"-s", "40000", "-c", "2", "-t", "2", "--sync"}},
+		{"redis", "read", []string{"-s", "500000", "-c", "1", "-t", "2"}},
 	} {
 		t.Run(test.engine+" "+test.leg, func(t *testing.T) {
 			w := newWorld(t)
@@ -57,7 +58,7 @@ func TestWorkerKilledInALegLeavesTheMeasurementUntouched(t *testing.T) {
 // The embedded server is killed in the middle of a leg and comes back with the next command that needs it.
 func TestTemporalServerKilledInALeg(t *testing.T) {
 	w := newWorld(t)
-	r := w.start("run", "-d", "sqlite", "-s", "8000", "-c", "2", "-t", "2", "--sync")
+	r := w.start("run", "-d", "sqlite", "-s", "40000", "-c", "2", "-t", "2", "--sync")
 	w.inLeg(r, "create")
 	for pid, command := range w.ours() {
 		if strings.Contains(command, "temporald") {
@@ -76,7 +77,7 @@ func TestTemporalServerKilledInALeg(t *testing.T) {
 	if o.code != 0 {
 		t.Fatalf("watch: exit %d\n%s", o.code, o.stderr)
 	}
-	valid(t, w.document(o), 8000, crud...)
+	valid(t, w.document(o), 40000, crud...)
 	w.nothingLeft()
 }
 
