@@ -26,7 +26,7 @@ func TestWorkerKilledInALegLeavesTheMeasurementUntouched(t *testing.T) {
 	}{
 		{"sqlite", "create", []string{"-s", "40000", "-c", "2", "-t", "2", "--sync"}},
 		{"postgres", "update", []string{"-s", "40000", "-c", "2", "-t", "2", "--sync"}},
-		{"redis", "read", []string{"-s", "500000", "-c", "1", "-t", "2"}},
+		{"redis", "read", []string{"-s", "200000", "-c", "1", "-t", "2"}},
 	} {
 		t.Run(test.engine+" "+test.leg, func(t *testing.T) {
 			w := newWorld(t)
