@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/durabench/durabench/drivers"
 )
 
 const (
@@ -42,6 +44,9 @@ func (s *server) waitReady(ctx context.Context, running *Running, exited <-chan 
 		}
 		if err == nil {
 			return nil
+		}
+		if errors.As(err, new(drivers.Unsupported)) {
+			return fmt.Errorf("start %s: %w", s.Engine, err) // it answers, and will not answer otherwise
 		}
 		// An attempt that was cut off says less than the one before.
 		if last == nil || ctx.Err() == nil {

@@ -200,6 +200,21 @@ func TestAServerThatIsNeverReadyIsGoneWithItsChildren(t *testing.T) {
 	refused(t, o, 10*time.Second, ErrNotReady, "waiting for nothing", "ready: no such file")
 }
 
+func TestWhatIsUnsupportedIsNotWaitedFor(t *testing.T) {
+	o := script(t, "exec sleep 1000")
+	o.Ready = func(context.Context, *Running) error {
+		return fmt.Errorf("open: %w", drivers.Unsupported{Why: "no such columns"})
+	}
+	begin := time.Now()
+	_, err := Start(t.Context(), o)
+	if !errors.As(err, new(drivers.Unsupported)) || time.Since(begin) > 5*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begin))
+	}
+	if running, _ := Alive(o.Dir); running != nil {
+		t.Error("the server still runs")
+	}
+}
+
 func TestAStartThatIsCancelledLeavesNothing(t *testing.T) {
 	o := script(t, "sleep 1001 & wait")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, errors.New("the user pressed a key"))
