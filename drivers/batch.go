@@ -1,0 +1,32 @@
+package drivers
+
+import (
+	"context"
+
+	"github.com/durabench/durabench/bench/corpus"
+)
+
+// Batcher is a Client that can carry one operation on many rows at once. A batch larger than what the engine takes in one request is split; the
+// methods return how many requests it took. A batch that succeeds has done every row: a key too many or too few is ErrExists or ErrNotFound, and
+// what became of the other rows of the batch is then not known. Keys are distinct.
+type Batcher interface {
+	// CreateBatch adds the rows, keys[i] with rows[i].
+	CreateBatch(ctx context.Context, keys []corpus.Key, rows []*corpus.Row) (requests int, err error)
+	// ReadBatch fetches the rows of the keys, in any order, with every column received, into the answer. DecodeBatch reads it.
+	ReadBatch(ctx context.Context, keys []corpus.Key, answer *Answer) (requests int, err error)
+	// UpdateBatch replaces the rows.
+	UpdateBatch(ctx context.Context, keys []corpus.Key, rows []*corpus.Row) (requests int, err error)
+	// DeleteBatch removes the rows.
+	DeleteBatch(ctx context.Context, keys []corpus.Key) (requests int, err error)
+	// DecodeBatch hands each row that the answer kept to each, off the clock, with its key.
+	DecodeBatch(answer *Answer, each func(key corpus.Key, row *corpus.Row) error) error
+	// MaxBatch returns the most rows that a batch may have at all, 0 for no bound.
+	MaxBatch() int
+}
+
+// Modifier is a Client that can read a row and replace it in one transaction: nobody else's write comes between.
+type Modifier interface {
+	// Modify reads the row into rec, as Read does, and replaces it by next. A transaction that the server asks to retry is ClassConflict and is
+	// not retried here. A missing key is ErrNotFound.
+	Modify(ctx context.Context, key corpus.Key, rec *Record, next *corpus.Row) error
+}

@@ -1,0 +1,29 @@
+package drivers
+
+import (
+	"context"
+
+	"github.com/durabench/durabench/bench/query"
+)
+
+// Indexer is a Database that can build indexes. CanIndex is also called on the nil pointer Engine.DatabaseAbility.
+type Indexer interface {
+	// CanIndex returns nil when the engine has an index of this kind on such columns, Unsupported with the reason when not. It is pure.
+	CanIndex(index query.Index) error
+	// CreateIndex starts the build and returns when the server's call does. An index of ours with the name that is there already is ErrExists.
+	CreateIndex(ctx context.Context, index query.Index) error
+	// IndexState tells how far the build is, in the server's own words. It must be cheap: it is polled.
+	IndexState(ctx context.Context, index query.Index) (IndexState, error)
+	// DropIndex removes the index and returns when it is gone. One that is not there is ErrNotFound.
+	DropIndex(ctx context.Context, index query.Index) error
+}
+
+// IndexState is where an index build is.
+type IndexState struct {
+	Exists bool   `json:"exists"`
+	Ready  bool   `json:"ready"` // it serves, and nothing is left to do for it in the background
+	How    string `json:"how"`   // how the engine knows, e.g. "pg_index.indisvalid"; fixed text
+	Detail string `json:"detail,omitempty"`
+	// Bytes is the index's size on disk or in memory, 0 when the server does not tell.
+	Bytes int64 `json:"bytes,omitempty"`
+}
