@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/durabench/durabench/bench/spec"
+import (
+	"github.com/durabench/durabench/bench/query"
+	"github.com/durabench/durabench/bench/spec"
+)
 
 // State is what the dataset is like between steps.
 type State string
@@ -37,6 +40,19 @@ const (
 	Read      Kind = "read"
 	Update    Kind = "update"
 	Delete    Kind = "delete"
+
+	ScanLeg    Kind = "scan"
+	BatchLeg   Kind = "batch"
+	MixLeg     Kind = "mix"         // operations of several kinds
+	IndexBuild Kind = "index-build" // timed: three clocks
+	IndexDrop  Kind = "index-drop"  // timed
+	Restore    Kind = "restore"     // writes back what a mixed leg has changed, so that every row is as it was before
+	Analyze    Kind = "analyze"     // brings the server's statistics up to date
+	Truth      Kind = "truth"       // works out, in the agent, what the scans are to answer
+
+	Insert    Kind = "insert"     // in a Mix: a row that was not there
+	ScanRange Kind = "scan-range" // in a Mix: some rows in the order of their keys from one on
+	Modify    Kind = "modify"     // in a Mix: read and update one row in a transaction
 )
 
 // Step is one unit of work: a timed leg, or an untimed step between legs.
@@ -52,6 +68,17 @@ type Step struct {
 	Clients int    `json:"clients,omitempty"`
 	Threads int    `json:"threads,omitempty"`
 	Version uint32 `json:"version"` // the row version it writes or expects
+	// Rows is how many rows there are, when a step works on them without counting them as its samples.
+	Rows int64 `json:"rows,omitempty"`
+	// At most one of these says what the step works on.
+	Scan  *Scan        `json:"scan,omitempty"`
+	Batch *Batch       `json:"batch,omitempty"`
+	Mix   *Mix         `json:"mix,omitempty"`
+	Index *query.Index `json:"index,omitempty"`
+	// Timing is set in windowed legs, which have no Samples.
+	Timing *Timing `json:"timing,omitempty"`
+	// Rate is set in open-loop legs.
+	Rate *Rate `json:"rate,omitempty"`
 	// Skip is why the step will not run on this engine; empty when it will.
 	Skip string `json:"skip,omitempty"`
 }
