@@ -6,6 +6,7 @@
 package agent
 
 import (
+	"slices"
 	"time"
 
 	"github.com/durabench/durabench/bench/load"
@@ -45,6 +46,9 @@ type Info struct {
 	Running  string    `json:"running,omitempty"`  // id of the step that runs now
 	Finished []string  `json:"finished"`           // ids of the steps whose outcomes are on disk
 }
+
+// Has tells whether a step runs in the agent or has finished.
+func (i Info) Has(step string) bool { return i.Running == step || slices.Contains(i.Finished, step) }
 
 // StepState is where a step is.
 type StepState string
