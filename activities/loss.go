@@ -79,7 +79,7 @@ const dying = time.Second
 func goneSoon(ctx context.Context, server StartedServer) (string, error) {
 	for begun := time.Now(); ; {
 		gone, err := serverGone(server)
-		if err != nil || gone != "" || time.Since(begun) >= dying {
+		if err != nil || gone != "" || server.Mode != drivers.Process || time.Since(begun) >= dying {
 			return gone, err
 		}
 		select {
