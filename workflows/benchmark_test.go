@@ -26,6 +26,7 @@ type fakeHost struct {
 	fails    map[string]error          // of activities by what they note
 	done     []string
 	assemble activities.AssembleInput
+	stop     activities.StopServerInput
 	clean    activities.CleanHostInput
 	salvaged activities.SalvagedLeg
 }
@@ -60,7 +61,11 @@ func environment(t *testing.T) (*testsuite.TestWorkflowEnvironment, *fakeHost) {
 			return f.salvaged, f.note("salvage " + in.Step.ID)
 		}).Maybe()
 	env.OnActivity(agents.StopAgent, mock.Anything, mock.Anything).Return(f.noting("stop agent")).Maybe()
-	env.OnActivity(server.StopServer, mock.Anything, mock.Anything).Return(f.noting("stop server")).Maybe()
+	env.OnActivity(server.StopServer, mock.Anything, mock.Anything).Return(
+		func(_ context.Context, in activities.StopServerInput) error {
+			f.stop = in
+			return f.note("stop server")
+		}).Maybe()
 	env.OnActivity(data.OpenDataset, mock.Anything, mock.Anything).Return(f.noting("open dataset")).Maybe()
 	env.OnActivity(data.SealDataset, mock.Anything, mock.Anything).Return(f.noting("seal dataset")).Maybe()
 	env.OnActivity(host.CleanHost, mock.Anything, mock.Anything).Return(
