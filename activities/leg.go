@@ -91,7 +91,7 @@ func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
 	if err != nil {
 		return StepResult{}, l.explain(ctx, in, 1, err)
 	}
-	return l.conclude(in, outcome, append(interruptions, serverEnds(ctx, in.Server)...))
+	return l.conclude(in, outcome, append(interruptions, serverEnds(ctx, in.Server, outcome.Leg)...))
 }
 
 // failuresBefore returns how many attempts before this one, in a row, found no agent.
@@ -158,9 +158,9 @@ func credentialsOf(ctx context.Context, run Run, server StartedServer) (drivers.
 	}
 }
 
-// serverEnds tells of a server of ours that ended while the step ran.
-func serverEnds(ctx context.Context, server StartedServer) []result.Interruption {
-	if server.Mode != drivers.Docker {
+// serverEnds tells of a server of ours that ended since the leg was begun: one that ended before is not this leg's story.
+func serverEnds(ctx context.Context, server StartedServer, leg *result.Leg) []result.Interruption {
+	if server.Mode != drivers.Docker || leg == nil {
 		return nil
 	}
 	end, err := containerEnd(context.WithoutCancel(ctx), server)
@@ -168,7 +168,7 @@ func serverEnds(ctx context.Context, server StartedServer) []result.Interruption
 	case err != nil:
 		activity.GetLogger(ctx).Warn("cannot tell whether the server ran all the time", "error", err)
 		return nil
-	case end == nil:
+	case end == nil, leg.Measured != nil && end.At.Before(leg.Measured.Started):
 		return nil
 	}
 	return []result.Interruption{*end}
