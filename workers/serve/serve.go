@@ -138,6 +138,8 @@ func (o *Options) start(c client.Client, fatal func(error)) ([]worker.Worker, er
 	}
 	control := worker.New(c, workflows.ControlQueue, worker.Options{WorkerStopTimeout: o.StopTimeout, OnFatalError: fatal})
 	control.RegisterWorkflow(workflows.Benchmark)
+	control.RegisterWorkflow(workflows.HostLease)
+	control.RegisterActivity(&activities.Lease{Client: c})
 	if err := control.Start(); err != nil {
 		return started, fmt.Errorf("serve queue %s: %w", workflows.ControlQueue, err)
 	}
