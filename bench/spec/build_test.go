@@ -254,9 +254,15 @@ a = "nt"
 		{"one past the limit of operations in flight", "", []string{"-d", "map", "-s", "1", "-c", "1000001"}, []string{
 			"--clients: 1000001 clients × 1 threads are more than 1000000 operations in flight",
 		}},
-		{"containers are to come", "", []string{"-d", "postgres", "-s", "1", "--server", "docker", "-i", "postgres:17"}, []string{
-			"--image: not available yet: containers are still to come",
-			"--server: docker is not available yet: *",
+		{"containers' settings are of containers", "image = \"x\"\n", []string{"-d", "postgres", "-s", "1", "--server", "process", "--pull", "never", "--memory", "1g"}, []string{
+			"bench.toml:1: image: belongs to containers, and server process has none: *",
+			"--memory: belongs to containers, *",
+			"--pull: belongs to containers, *",
+		}},
+		{"container's settings that mean nothing", "", []string{"-d", "postgres", "-s", "1", "--pull", "sometimes", "--cpus", "3-1", "--memory", "512"}, []string{
+			"--cpus: \"3-1\" is no set of CPUs: *",
+			"--memory: 512 is less than any container can have*",
+			"--pull: \"sometimes\": *",
 		}},
 		{"an endpoint excludes another server", "server = \"process\"\n", []string{"-d", "postgres", "-s", "1", "-e", "postgres://db"}, []string{
 			"bench.toml:1: server: process and an endpoint exclude each other: *",

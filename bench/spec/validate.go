@@ -64,15 +64,10 @@ func (b *builder) checkInFlight() {
 
 // checkServer checks how the database is to be had, apart from what the engine itself allows.
 func (b *builder) checkServer() {
-	if b.given("image") {
-		b.problem("image", "not available yet: containers are still to come")
-	}
-	if b.Server == "docker" {
-		b.problem("server", "docker is not available yet: use process, or endpoint with a server of your own")
-	}
 	if b.bad["server"] || b.bad["endpoint"] {
 		return
 	}
+	b.checkContainer()
 	switch {
 	case b.Endpoint != "" && b.Server == "":
 		b.Server = "endpoint"
@@ -80,6 +75,26 @@ func (b *builder) checkServer() {
 		b.problem("server", "%s and an endpoint exclude each other: the endpoint's server is already there", b.Server)
 	case b.Endpoint == "" && b.Server == "endpoint":
 		b.problem("endpoint", "server endpoint: at which address? e.g. -e postgres://user:password@host:5432/database")
+	}
+}
+
+// containers are the settings of containers, which mean nothing to a server that is had in another way.
+var containers = []string{"image", "pull", "cpus", "memory", "keep_on_failure"}
+
+// checkContainer has who asks for something of a container get one, and refuses it beside another way to have the server.
+func (b *builder) checkContainer() {
+	for _, key := range containers {
+		switch {
+		case !b.given(key) || b.bad[key]:
+		case b.Server == "" && b.Endpoint == "":
+			b.Server = "docker"
+		case b.Server != "docker":
+			way := b.Server
+			if way == "" {
+				way = "endpoint"
+			}
+			b.problem(key, "belongs to containers, and server %s has none: ask for --server docker, or leave it out", way)
+		}
 	}
 }
 
@@ -130,7 +145,7 @@ func (b *builder) checkEngine() {
 
 // checkWays checks that the engine can be had in the way that is asked.
 func (b *builder) checkWays(engine EngineFacts) {
-	if b.Server == "" || b.Server == "docker" || b.bad["server"] || slices.Contains(engine.Servers, b.Server) {
+	if b.Server == "" || b.bad["server"] || slices.Contains(engine.Servers, b.Server) {
 		return
 	}
 	key := "server"
