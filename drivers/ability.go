@@ -6,6 +6,7 @@ import "slices"
 type Abilities struct {
 	Load      bool `json:"load"`      // Loader: bulk writes for untimed loads
 	Count     bool `json:"count"`     // Counter
+	Mark      bool `json:"mark"`      // Marker
 	Preflight bool `json:"preflight"` // Preflighter
 	Sockets   bool `json:"sockets"`   // Socketer
 	Carries   bool `json:"carries"`   // Describer, on the client or the database
@@ -16,6 +17,7 @@ func (e Engine) Abilities() Abilities {
 	var a Abilities
 	_, a.Load = e.Ability.(Loader)
 	_, a.Count = e.DatabaseAbility.(Counter)
+	_, a.Mark = e.DatabaseAbility.(Marker)
 	_, a.Preflight = e.DatabaseAbility.(Preflighter)
 	_, a.Sockets = e.DatabaseAbility.(Socketer)
 	_, client := e.Ability.(Describer)

@@ -8,6 +8,7 @@ ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/n
 ls /usr/lib/postgresql/*/bin/pgbench >/dev/null 2>&1 || command -v pgbench >/dev/null 2>&1 || need="$need postgresql-contrib"
 command -v redis-server >/dev/null 2>&1 || command -v valkey-server >/dev/null 2>&1 || need="$need redis-server"
 command -v redis-benchmark >/dev/null 2>&1 || need="$need redis-tools"
+command -v mariadbd >/dev/null 2>&1 || need="$need mariadb-server"
 command -v cc >/dev/null 2>&1 || need="$need gcc libc6-dev"
 command -v dockerd >/dev/null 2>&1 || need="$need docker.io"
 
@@ -32,7 +33,7 @@ elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $need >/dev/null
 else
 	echo "not found, tests that need them will skip:$need"
-	echo "on Debian: apt-get install$need; elsewhere: the packages of PostgreSQL and Redis"
+	echo "on Debian: apt-get install$need; elsewhere: the packages of PostgreSQL, Redis and MariaDB"
 fi
 
 # CI has no Docker Engine running; a developer's own is left to the developer. A socket that is there may be one that a killed engine left.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
+
+	"github.com/durabench/durabench/activities/secrets"
 )
 
 func (a *app) cancelCommand() *cobra.Command {
@@ -44,6 +46,11 @@ func (a *app) cancel(ctx context.Context, runID string) error {
 	outcome, _ := s.wait(ctx, run)
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if outcome.Document.Key == "" {
+		if err := secrets.Delete(runID); err != nil { // nothing on the host does
+			return err
+		}
 	}
 	printf(a.stderr, "run %s is cancelled", runID)
 	if outcome.Document.Path != "" {

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/durabench/durabench/activities"
+	"github.com/durabench/durabench/activities/secrets"
 	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/infra/store"
 	"github.com/durabench/durabench/workflows"
@@ -81,10 +82,7 @@ func (s *session) wait(ctx context.Context, run client.WorkflowRun) (workflows.B
 // conclude prints a finished run's result and turns its verdict into the command's error.
 func (a *app) conclude(runID string, outcome workflows.BenchmarkResult, failure error) error {
 	if outcome.Document.Key == "" {
-		if failure == nil {
-			failure = errors.New("no result document was stored")
-		}
-		return fmt.Errorf("run %s: %w", runID, failure)
+		return withoutDocument(runID, outcome, failure)
 	}
 	document, err := readDocument(outcome.Document)
 	if err != nil {
@@ -94,6 +92,23 @@ func (a *app) conclude(runID string, outcome workflows.BenchmarkResult, failure 
 		return err
 	}
 	return verdictError(document, failure)
+}
+
+// withoutDocument is the exit of a run that left none: it could not be stored, or the run never had its host. Nothing on the host will
+// delete the credentials of such a run.
+func withoutDocument(runID string, outcome workflows.BenchmarkResult, failure error) error {
+	if err := secrets.Delete(runID); err != nil {
+		return err
+	}
+	switch {
+	case failure == nil:
+		failure = errors.New("no result document was stored")
+	case outcome.Verdict == result.Interrupted && outcome.Why != "":
+		return &exitError{exitInterrupted, fmt.Errorf("run %s: %s", runID, outcome.Why)}
+	case outcome.Why != "":
+		failure = errors.New(outcome.Why)
+	}
+	return fmt.Errorf("run %s: %w", runID, failure)
 }
 
 // verdictError is the exit of a run whose document is on the screen.

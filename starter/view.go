@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -78,6 +79,8 @@ func (v *viewer) look(ctx context.Context) (runView, error) {
 	beat, activity, beating := workflows.PendingHeartbeat(described)
 	now := runView{}
 	switch {
+	case v.progress.Phase == workflows.PhaseWaiting:
+		now.Waiting = waitingFor(v.input.Host, v.progress.Queue)
 	case beating && beat.Progress == nil:
 		now.Waiting = beat.Waiting
 	case !beating && activity != "":
@@ -87,6 +90,19 @@ func (v *viewer) look(ctx context.Context) (runView, error) {
 		now.Legs = append(now.Legs, v.leg(step, beat))
 	}
 	return now, nil
+}
+
+// waitingFor says where a run stands among those that want a host; place is nil until the host's lease has told.
+func waitingFor(host string, place *workflows.Place) string {
+	text := "waiting for host " + host
+	if place == nil {
+		return text
+	}
+	text += ", which " + strings.TrimPrefix(place.Holder, workflows.WorkflowID("")) + " has"
+	if between := place.Ahead - 1; between > 0 {
+		text += fmt.Sprintf(", %d more before this run", between)
+	}
+	return text
 }
 
 // leg is what is known of one leg.

@@ -32,6 +32,8 @@ type BenchmarkInput struct {
 	Attributes bool `json:"attributes,omitempty"`
 	// LegTimeout bounds each step; 0 means a day.
 	LegTimeout spec.Duration `json:"legTimeout,omitempty"`
+	// Priority orders the run among those that wait for the same host.
+	Priority Priority `json:"priority,omitempty"`
 	// KeepLogs leaves the logs of agent and server on the host; after a run that failed they stay anyway.
 	KeepLogs bool `json:"keepLogs,omitempty"`
 }
@@ -92,20 +94,15 @@ func Benchmark(ctx workflow.Context, in BenchmarkInput) (BenchmarkResult, error)
 	b.show(ctx)
 
 	release, err := b.holdHost(ctx)
-	if err == nil {
-		err = b.measure(ctx)
+	if err != nil {
+		return b.withoutHost(ctx, err)
 	}
+	err = b.measure(ctx)
 	// What follows has to be done whether or not the run was cancelled.
 	finish, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	defer release(finish)
 	return b.conclude(finish, err, err != nil && ctx.Err() != nil)
-}
-
-// holdHost gets the host for this run alone and returns how to give it back. It is where the host's lease will be acquired; today the one
-// activity at a time of the host's queue has to do.
-func (b *benchmark) holdHost(workflow.Context) (release func(workflow.Context), err error) {
-	return func(workflow.Context) {}, nil
 }
 
 // measure prepares the run and walks the plan. Its error is what keeps the run from going on; legs that fail are not.
@@ -123,7 +120,7 @@ func (b *benchmark) measure(ctx workflow.Context) error {
 			return err
 		}
 	}
-	start := workflow.WithActivityOptions(ctx, b.hostOptions(b.in.Spec.Database, 15*time.Minute, 3))
+	start := workflow.WithActivityOptions(ctx, b.hostOptions(b.in.Spec.Database, startTimeout, 3))
 	var started activities.StartedServer
 	if err := workflow.ExecuteActivity(start, server.StartServer, b.run).Get(ctx, &started); err != nil {
 		return err

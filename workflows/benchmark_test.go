@@ -24,8 +24,11 @@ type fakeHost struct {
 	env      *testsuite.TestWorkflowEnvironment
 	verdicts map[string]result.Verdict // of legs by step; valid when not named
 	fails    map[string]error          // of activities by what they note
+	happens  map[string]func()         // at activities by what they note
+	occupied bool                      // another run has the host
 	done     []string
 	assemble activities.AssembleInput
+	stop     activities.StopServerInput
 	clean    activities.CleanHostInput
 	salvaged activities.SalvagedLeg
 }
@@ -35,10 +38,19 @@ func environment(t *testing.T) (*testsuite.TestWorkflowEnvironment, *fakeHost) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	env.RegisterWorkflow(Benchmark)
-	for _, methods := range []any{host, server, agents, leg, data, results} {
+	for _, methods := range []any{host, server, agents, leg, data, results, leases} {
 		env.RegisterActivity(methods)
 	}
-	f := &fakeHost{t: t, env: env, verdicts: map[string]result.Verdict{}, fails: map[string]error{}}
+	f := &fakeHost{t: t, env: env, verdicts: map[string]result.Verdict{}, fails: map[string]error{}, happens: map[string]func(){}}
+	env.OnActivity(leases.ClaimHost, mock.Anything, mock.Anything).Return(
+		func(context.Context, activities.ClaimHostInput) error {
+			if !f.occupied {
+				env.SignalWorkflow(SignalPlace, Place{Granted: true})
+			}
+			return f.note("claim host")
+		}).Maybe()
+	env.OnSignalExternalWorkflow(mock.Anything, LeaseID("bench"), "", SignalRelease, mock.Anything).Return(
+		func(string, string, string, string, any) error { return f.note("release host") }).Maybe()
 	env.OnActivity(host.PrepareHost, mock.Anything, mock.Anything).Return(
 		func(_ context.Context, run activities.Run) (activities.PreparedHost, error) {
 			return activities.PreparedHost{Dir: "work/" + run.ID}, f.note("prepare host")
@@ -60,7 +72,11 @@ func environment(t *testing.T) (*testsuite.TestWorkflowEnvironment, *fakeHost) {
 			return f.salvaged, f.note("salvage " + in.Step.ID)
 		}).Maybe()
 	env.OnActivity(agents.StopAgent, mock.Anything, mock.Anything).Return(f.noting("stop agent")).Maybe()
-	env.OnActivity(server.StopServer, mock.Anything, mock.Anything).Return(f.noting("stop server")).Maybe()
+	env.OnActivity(server.StopServer, mock.Anything, mock.Anything).Return(
+		func(_ context.Context, in activities.StopServerInput) error {
+			f.stop = in
+			return f.note("stop server")
+		}).Maybe()
 	env.OnActivity(data.OpenDataset, mock.Anything, mock.Anything).Return(f.noting("open dataset")).Maybe()
 	env.OnActivity(data.SealDataset, mock.Anything, mock.Anything).Return(f.noting("seal dataset")).Maybe()
 	env.OnActivity(host.CleanHost, mock.Anything, mock.Anything).Return(
@@ -79,6 +95,9 @@ func environment(t *testing.T) (*testsuite.TestWorkflowEnvironment, *fakeHost) {
 
 func (f *fakeHost) note(what string) error {
 	f.done = append(f.done, what)
+	if happens := f.happens[what]; happens != nil {
+		happens()
+	}
 	return f.fails[what]
 }
 
@@ -134,7 +153,7 @@ func input(t *testing.T, mode spec.Mode) BenchmarkInput {
 }
 
 // ending is what every run ends with, whatever happened to it.
-var ending = []string{"stop agent", "assemble", "stop server", "clean host"}
+var ending = []string{"stop agent", "assemble", "stop server", "clean host", "release host"}
 
 func TestHappyPath(t *testing.T) {
 	env, f := environment(t)
@@ -146,7 +165,7 @@ func TestHappyPath(t *testing.T) {
 
 	require.NoError(t, env.GetWorkflowError())
 	require.Equal(t, append([]string{
-		"prepare host", "start server", "run prepare", "put prepare", "run calibrate", "put calibrate", "run create", "put create",
+		"claim host", "prepare host", "start server", "run prepare", "put prepare", "run calibrate", "put calibrate", "run create", "put create",
 		"run read", "put read", "run update", "put update", "run delete", "put delete",
 	}, ending...), f.done)
 	require.Empty(t, f.assemble.Missing)
@@ -309,7 +328,7 @@ func TestCancelledRunKeepsWhatItHasAndCleansUp(t *testing.T) {
 	require.True(t, f.assemble.Cancelled)
 	require.Empty(t, f.assemble.Error)
 	require.Equal(t, append([]string{
-		"prepare host", "start server", "run prepare", "put prepare", "run calibrate", "put calibrate", "run create", "put create",
+		"claim host", "prepare host", "start server", "run prepare", "put prepare", "run calibrate", "put calibrate", "run create", "put create",
 		"stop agent", "salvage read",
 	}, ending[1:]...), f.done, "nothing is started any more, and the interrupted leg is stored")
 	require.Equal(t, result.NotRun, f.missing("update").Verdict)
@@ -333,10 +352,10 @@ func TestCancelBeforeTheFirstStep(t *testing.T) {
 	f.legs()
 	in := input(t, spec.ModeAll)
 	in.Attributes = false
-	env.RegisterDelayedCallback(env.CancelWorkflow, 0)
+	f.happens["prepare host"] = env.CancelWorkflow
 	env.ExecuteWorkflow(Benchmark, in)
 	require.True(t, temporal.IsCanceledError(env.GetWorkflowError()))
-	require.Equal(t, ending, f.done[len(f.done)-len(ending):])
+	require.Equal(t, append([]string{"claim host", "prepare host"}, ending...), f.done)
 	require.Len(t, f.assemble.Missing, 4)
 }
 
@@ -386,7 +405,7 @@ func TestDocumentThatCannotBeStoredFailsTheRun(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, result.Failed, outcome.Verdict)
 	require.Empty(t, outcome.Document.Key)
-	require.Equal(t, []string{"stop server", "clean host"}, f.done[len(f.done)-2:])
+	require.Equal(t, []string{"stop server", "clean host", "release host"}, f.done[len(f.done)-3:])
 }
 
 func TestStoreThatCannotBeWrittenDoesNotHoldARunThatMeasuredNothing(t *testing.T) {
@@ -420,7 +439,7 @@ func TestLoadIsSealedWhenItIsWhole(t *testing.T) {
 			in.Attributes = false
 			env.ExecuteWorkflow(Benchmark, in)
 			require.NoError(t, env.GetWorkflowError())
-			require.Equal(t, "open dataset", f.done[1], "the old manifest goes before the data does")
+			require.Equal(t, "open dataset", f.done[2], "the old manifest goes before the data does")
 			if test.sealed {
 				require.Contains(t, f.done, "seal dataset")
 			} else {

@@ -19,6 +19,7 @@ type Phase string
 
 // The phases, in their order.
 const (
+	PhaseWaiting   Phase = "waiting"   // for the host, which another run has
 	PhasePreparing Phase = "preparing" // the host and the server
 	PhaseMeasuring Phase = "measuring" // the steps of the plan
 	PhaseFinishing Phase = "finishing" // the result document and clean-up
@@ -28,7 +29,9 @@ const (
 // Progress is the answer to QueryProgress: where a run is between activities. What goes on inside the running one is in its heartbeat,
 // see PendingHeartbeat.
 type Progress struct {
-	Phase Phase  `json:"phase"`
+	Phase Phase `json:"phase"`
+	// Queue is where the run stands among those that wait for its host; nil when it has the host, and until the host's lease has told.
+	Queue *Place `json:"queue,omitempty"`
 	Step  string `json:"step,omitempty"` // id of the running step
 	// Number counts the steps of the plan from 1, up to Of; 0 before the first.
 	Number int   `json:"number"`
@@ -84,6 +87,9 @@ func (b *benchmark) show(ctx workflow.Context) {
 		b.in.Spec.Clients, b.in.Spec.Threads, b.progress.Phase))
 	if b.progress.Step != "" {
 		text.WriteString(fmt.Sprintf(", step %d of %d, %s", b.progress.Number, b.progress.Of, b.progress.Step))
+	}
+	if queue := b.progress.Queue; queue != nil {
+		text.WriteString(fmt.Sprintf(", %d before it, %s has the host", queue.Ahead, queue.Holder))
 	}
 	text.WriteString("\n")
 	if len(b.progress.Rows) > 0 {

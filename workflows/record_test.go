@@ -245,7 +245,7 @@ func (b *realBed) runThen(
 	}
 	known, ok := drivers.Lookup(engine)
 	require.True(b.t, ok)
-	p, err := plan.New(&s, plan.Abilities{Engine: engine, Embedded: known.Embedded(), Durable: known.Durable(), Count: known.Abilities().Count})
+	p, err := plan.New(&s, known.PlanAbilities(&s))
 	require.NoError(b.t, err)
 	run, err := b.client.ExecuteWorkflow(b.ctx, client.StartWorkflowOptions{
 		// The id of an earlier recording may still be there.

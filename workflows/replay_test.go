@@ -22,6 +22,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			replayer := worker.NewWorkflowReplayer()
 			replayer.RegisterWorkflow(workflows.Benchmark)
+			replayer.RegisterWorkflow(workflows.HostLease)
 			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)), file))
 		})
 	}

@@ -91,7 +91,10 @@ type Engine struct {
 	Version     string    `json:"version,omitempty"`
 	Server      string    `json:"server,omitempty"` // embedded, process, docker or endpoint; absent when it was not yet chosen
 	Endpoint    string    `json:"endpoint,omitempty"`
+	Image       string    `json:"image,omitempty"` // of a container, as it was asked for
 	ImageDigest string    `json:"imageDigest,omitempty"`
+	Direct      *bool     `json:"direct,omitempty"`   // of a container: clients reach its own address, not a port that a proxy publishes
+	Warnings    []string  `json:"warnings,omitempty"` // what could not be had as it was asked for
 	Binary      string    `json:"binary,omitempty"`
 	TierAsked   string    `json:"tierAsked,omitempty"`
 	Tier        string    `json:"tier,omitempty"` // read back

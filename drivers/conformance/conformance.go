@@ -63,6 +63,7 @@ func Run(t *testing.T, h Harness) {
 		{"Records", testRecords},
 		{"CallersMemory", testCallersMemory},
 		{"Count", testCount},
+		{"Mark", testMark},
 		{"Load", testLoad},
 		{"Prepare", testPrepare},
 		{"Reopen", testReopen},

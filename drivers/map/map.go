@@ -72,6 +72,7 @@ type database struct {
 	template *corpus.Template
 	seed     maphash.Seed
 	closed   atomic.Bool
+	mark     atomic.Pointer[string] // of Mark; nil before the first
 	// One of the two is there, by the kind of key; uuid keys are texts of 16 bytes.
 	integers *table[int64]
 	texts    *table[string]

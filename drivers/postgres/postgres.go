@@ -66,7 +66,7 @@ var engine = drivers.Engine{
 	Name:            "postgres",
 	Title:           "PostgreSQL",
 	Family:          drivers.FamilyRelational,
-	Modes:           []drivers.ServerMode{drivers.Process, drivers.Endpoint},
+	Modes:           []drivers.ServerMode{drivers.Process, drivers.Docker, drivers.Endpoint},
 	Tiers:           []drivers.Tier{drivers.TierOS, drivers.TierProcess},
 	Tier:            tierOf,
 	Ability:         (*client)(nil),

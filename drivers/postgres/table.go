@@ -19,7 +19,7 @@ const (
 	keyColumn  = corpus.KeyColumn
 )
 
-// mark is the comment on a table of ours. A table of the name without it is not ours, and is left alone.
+// mark begins the comment on a table of ours, see Mark. A table of the name without it is not ours, and is left alone.
 const mark = "durabench: made and dropped by benchmark runs"
 
 // The operations, as Call.Kind.
@@ -70,7 +70,7 @@ func (d *database) Prepare(ctx context.Context) error {
 		}
 		drop := ""
 		if len(found) > 0 {
-			if kind, comment := found[0][0], found[0][1]; kind != "r" || comment != mark {
+			if kind, comment := found[0][0], found[0][1]; kind != "r" || !strings.HasPrefix(comment, mark) {
 				return fmt.Errorf("it is not a table of durabench's (owner %s, comment %q): rename or drop it yourself, or name another database in the endpoint",
 					found[0][2], comment)
 			}

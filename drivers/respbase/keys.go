@@ -21,7 +21,7 @@ func (d *database) Prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		size, err := c.Do(ctx, c.B().Dbsize().Build()).AsInt64()
+		size, err := sizeWithoutMark(ctx, c)
 		d.alone.Store(err == nil && size == 0)
 		return err
 	})
@@ -32,7 +32,7 @@ func (d *database) Prepare(ctx context.Context) error {
 func (d *database) Count(ctx context.Context) (rows int64, err error) {
 	err = d.control(ctx, "count the keys "+prefix+"*", func(c rueidis.Client) error {
 		if d.alone.Load() {
-			rows, err = c.Do(ctx, c.B().Dbsize().Build()).AsInt64()
+			rows, err = sizeWithoutMark(ctx, c)
 			return err
 		}
 		var seen []uint64

@@ -256,7 +256,7 @@ func TestStepThatTakesEveryAgentWithItFails(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	step := timed("read", "exit")
-	for range maxAttempts {
+	for range MaxAttempts {
 		client := b.launch()
 		self := b.identity()
 		_, _ = client.Start(b.ctx(), step) // whether the answer still comes is a matter of luck
@@ -266,7 +266,7 @@ func TestStepThatTakesEveryAgentWithItFails(t *testing.T) {
 	status := b.start(client, step)
 	require.Equal(t, Finished, status.State)
 	require.Equal(t, result.Failed, status.Outcome.Leg.Verdict)
-	require.Equal(t, maxAttempts, status.Outcome.Leg.Attempts)
+	require.Equal(t, MaxAttempts, status.Outcome.Leg.Attempts)
 	require.Contains(t, LastWords(b.dir), "scripted exit")
 }
 
@@ -450,4 +450,49 @@ func TestAgentIsDetached(t *testing.T) {
 	group, err := syscall.Getpgid(client.Info().PID)
 	require.NoError(t, err)
 	require.Equal(t, client.Info().PID, group, "a process group of its own: Ctrl-C does not reach it")
+}
+
+func TestLostExecutionIsRunAgain(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	client := b.launch()
+	step := timed("read", "panic")
+	b.start(client, step)
+	require.Equal(t, result.Failed, b.wait(client, "read").Leg.Verdict)
+
+	at := time.Date(2026, 12, 1, 3, 0, 0, 0, time.UTC)
+	lost := Loss{Attempt: 1, At: at, Cause: CauseServerLost, Note: "process 17 is gone"}
+	early := Loss{At: at.Add(-time.Hour), Cause: CauseServerLost, Note: "seen before the step"}
+	status, err := client.Start(b.ctx(), step, early, lost)
+	require.NoError(t, err)
+	require.False(t, status.Adopted)
+	require.Equal(t, 2, status.Attempt)
+	leg := b.wait(client, "read").Leg
+	require.Equal(t, 2, leg.Attempts)
+	require.Equal(t, []result.Interruption{
+		{At: early.At, Cause: CauseServerLost, Note: early.Note}, {At: at, Cause: CauseServerLost, Note: lost.Note},
+	}, leg.Interruptions)
+
+	// Whoever asks again for the same finds the second execution, also after the agent was lost.
+	again, err := client.Start(b.ctx(), step, early, lost)
+	require.NoError(t, err)
+	require.True(t, again.Adopted)
+	b.kill()
+	client = b.launch()
+	again, err = client.Start(b.ctx(), step, early, lost)
+	require.NoError(t, err)
+	require.True(t, again.Adopted)
+	require.Equal(t, leg, again.Outcome.Leg)
+
+	// It ends: the last execution counts, whatever is said of it.
+	second := Loss{Attempt: 2, At: at.Add(time.Hour), Cause: CauseServerLost}
+	_, err = client.Start(b.ctx(), step, lost, second)
+	require.NoError(t, err)
+	require.Len(t, b.wait(client, "read").Leg.Interruptions, 2)
+	third := Loss{Attempt: 3, At: at.Add(2 * time.Hour), Cause: CauseServerLost}
+	last, err := client.Start(b.ctx(), step, lost, second, third)
+	require.NoError(t, err)
+	require.Equal(t, Finished, last.State)
+	require.Equal(t, MaxAttempts, last.Outcome.Leg.Attempts)
+	require.Len(t, b.ran(), MaxAttempts)
 }

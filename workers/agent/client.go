@@ -72,10 +72,11 @@ func (c *Client) Info() Info { return c.info }
 // Close lets the connection go. The agent is not told.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Start makes the agent run a step, or finds that it has it already: running or finished.
-func (c *Client) Start(ctx context.Context, step plan.Step) (Status, error) {
+// Start makes the agent run a step, or finds that it has it already: running or finished. A step whose last execution is among those that
+// were lost is run again, up to MaxAttempts times.
+func (c *Client) Start(ctx context.Context, step plan.Step, lost ...Loss) (Status, error) {
 	var status Status
-	err := c.call(ctx, http.MethodPost, "/steps", step, &status)
+	err := c.call(ctx, http.MethodPost, "/steps", Begin{Step: step, Lost: lost}, &status)
 	return status, err
 }
 

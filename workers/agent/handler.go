@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"time"
-
-	"github.com/durabench/durabench/bench/plan"
 )
 
 const (
@@ -25,7 +23,7 @@ func (e *requestError) Error() string { return e.text }
 // handler serves the agent's protocol: JSON over HTTP on the run's socket.
 //
 //	GET  /agent                 Info
-//	POST /steps                 a plan.Step → Status; the same step twice is one step
+//	POST /steps                 a Begin → Status; the same step twice is one step
 //	GET  /steps/{id}?wait=5s    Status, at the latest after the wait or as soon as the step has finished
 //	POST /steps/{id}/cancel     Status; the step ends with an outcome that says so
 //	POST /quit                  the agent cancels what runs and ends
@@ -63,16 +61,16 @@ func (s *server) serveInfo(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *server) serveStart(w http.ResponseWriter, r *http.Request) {
-	var step plan.Step
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxStepBytes)).Decode(&step); err != nil {
+	var asked Begin
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxStepBytes)).Decode(&asked); err != nil {
 		s.refuse(w, http.StatusBadRequest, codeInternal, "decode the step: "+err.Error())
 		return
 	}
-	if step.ID == "" {
+	if asked.Step.ID == "" {
 		s.refuse(w, http.StatusBadRequest, codeInternal, "a step needs an id")
 		return
 	}
-	status, err := s.start(step)
+	status, err := s.start(asked)
 	var request *requestError
 	switch {
 	case errors.As(err, &request):

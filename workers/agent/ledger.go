@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -27,8 +28,15 @@ type entry struct {
 	Step   plan.Step `json:"step"`
 	// Begun has the moment of every execution. All but the last were cut short by the loss of the agent; so was the last one when there
 	// is no outcome and the agent that reads this is another.
-	Begun   []begin  `json:"begun"`
+	Begun []begin `json:"begun"`
+	// Lost has what was told of executions that do not count.
+	Lost    []Loss   `json:"lost,omitempty"`
 	outcome *Outcome // from the step's other file
+}
+
+// lost tells whether the last execution is among those that do not count.
+func (e *entry) lost(losses []Loss) bool {
+	return slices.ContainsFunc(losses, func(l Loss) bool { return l.Attempt > 0 && l.Attempt == len(e.Begun) })
 }
 
 // begin is the start of one execution.
@@ -74,16 +82,17 @@ func openLedger(dir string) (*ledger, error) {
 }
 
 // begin notes that a step is about to run, and returns which attempt this is.
-func (l *ledger) begin(step plan.Step, now time.Time) (*entry, error) {
+func (l *ledger) begin(asked Begin, now time.Time) (*entry, error) {
+	step := asked.Step
 	e := l.steps[step.ID]
 	if e == nil {
 		e = &entry{Number: l.next, Step: step}
 	}
 	begun := append(e.Begun[:len(e.Begun):len(e.Begun)], begin{At: now, PID: os.Getpid()})
-	if err := writeJSON(l.path(e, begunSuffix), entry{Number: e.Number, Step: step, Begun: begun}); err != nil {
+	if err := writeJSON(l.path(e, begunSuffix), entry{Number: e.Number, Step: step, Begun: begun, Lost: asked.Lost}); err != nil {
 		return nil, fmt.Errorf("note the start of step %s: %w", step.ID, err)
 	}
-	e.Begun = begun
+	e.Begun, e.Lost = begun, asked.Lost
 	l.steps[step.ID] = e
 	l.next = max(l.next, e.Number+1)
 	return e, nil
@@ -95,6 +104,17 @@ func (l *ledger) finish(e *entry, outcome Outcome) error {
 		return fmt.Errorf("keep the outcome of step %s: %w", e.Step.ID, err)
 	}
 	e.outcome = &outcome
+	return nil
+}
+
+// putAside takes away the outcome of an execution that does not count. It stays in the run's directory under another name, to be looked at.
+func (l *ledger) putAside(e *entry) error {
+	path := l.path(e, outcomeSuffix)
+	aside := l.path(e, fmt.Sprintf(".lost-%d%s", len(e.Begun), outcomeSuffix))
+	if err := errors.Join(os.Rename(path, aside), syncDir(l.dir)); err != nil {
+		return fmt.Errorf("put the outcome of step %s aside: %w", e.Step.ID, err)
+	}
+	e.outcome = nil
 	return nil
 }
 

@@ -14,11 +14,11 @@ func TestLedgerRemembers(t *testing.T) {
 	ledger, err := openLedger(dir)
 	require.NoError(t, err)
 	for _, id := range []string{"scan/one/read", "read"} {
-		e, err := ledger.begin(timed(id, "done"), time.Now())
+		e, err := ledger.begin(Begin{Step: timed(id, "done")}, time.Now())
 		require.NoError(t, err)
 		require.NoError(t, ledger.finish(e, failedOutcome(e.Step, "because of "+id)))
 	}
-	_, err = ledger.begin(timed("update", "done"), time.Now())
+	_, err = ledger.begin(Begin{Step: timed("update", "done")}, time.Now())
 	require.NoError(t, err)
 
 	again, err := openLedger(dir)

@@ -15,7 +15,7 @@ import (
 )
 
 // Protocol is the version of the agent's protocol; a worker refuses to talk to an agent of another one.
-const Protocol = 1
+const Protocol = 2
 
 // Setup is what an agent is started with: run.json in the run's directory. It holds no secret; credentials lie beside it in a file of
 // their own with mode 0600.
@@ -72,11 +72,41 @@ type Outcome struct {
 	Leg         *result.Leg         `json:"leg,omitempty"`    // timed steps
 	Engine      *result.Engine      `json:"engine,omitempty"` // prepare and attach: the database as read back
 	Calibration *result.Calibration `json:"calibration,omitempty"`
+	// Mark is what the data is known by from this step on, when the step made it or made it again. The executor alone reads it.
+	Mark string `json:"mark,omitempty"`
 	// Error is why an untimed step failed; the run cannot go on after it. A failed leg says so in its verdict.
 	Error string `json:"error,omitempty"`
 	// ErrorClass is the kind of Error.
 	ErrorClass ErrorClass `json:"errorClass,omitempty"`
 }
+
+// Begin is what an agent is asked to run.
+type Begin struct {
+	Step plan.Step `json:"step"`
+	// Lost has the executions of the step that do not count. When the last one is among them the step is begun again, and what that one came
+	// to is put aside.
+	Lost []Loss `json:"lost,omitempty"`
+}
+
+// Loss is an execution of a step that does not count, because what it ran on was lost under it.
+type Loss struct {
+	// Attempt is the execution, counted from 1; 0 for a loss that was seen before the step was begun.
+	Attempt int       `json:"attempt"`
+	At      time.Time `json:"at"`
+	Cause   string    `json:"cause"` // of the interruption that the result shows, e.g. CauseServerLost
+	Note    string    `json:"note"`
+}
+
+// The causes of interruptions.
+const (
+	CauseAgentLost      = "agent-lost"      // the agent ended while the step ran
+	CauseServerLost     = "server-lost"     // the database server ended, or broke off its connections
+	CauseDatasetLost    = "dataset-lost"    // the rows were gone, and were loaded again before the leg
+	CauseDatasetRebuilt = "dataset-rebuilt" // an attempt that was cut short had used the rows up, and they were loaded again before the leg
+)
+
+// MaxAttempts is how often a step is begun. What is lost every time is not lost by chance.
+const MaxAttempts = 3
 
 // ErrorClass is the kind of a step's error, by what could be done about it.
 type ErrorClass string

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,12 +17,6 @@ import (
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/result"
 )
-
-// CauseAgentLost is the cause of the interruption of a leg whose agent died while it ran.
-const CauseAgentLost = "agent-lost"
-
-// maxAttempts is how often a step is begun. An agent that is lost every time is not lost by chance.
-const maxAttempts = 3
 
 // keepRetry is the pause between two tries to write an outcome.
 const keepRetry = 2 * time.Second
@@ -230,14 +225,16 @@ func (s *server) touch() {
 }
 
 // start takes a step: it is begun, or found to be there already.
-func (s *server) start(step plan.Step) (Status, error) {
+func (s *server) start(asked Begin) (Status, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	step := asked.Step
 	known := s.steps.steps[step.ID]
 	if known != nil && !sameStep(known.Step, step) {
 		return Status{}, &requestError{codeDifferent, fmt.Sprintf("step %s is known with another content", step.ID)}
 	}
-	if known != nil && (known.outcome != nil || s.running != nil && s.running.entry == known) {
+	again := known != nil && known.outcome != nil && known.lost(asked.Lost) && len(known.Begun) < MaxAttempts
+	if known != nil && !again && (known.outcome != nil || s.running != nil && s.running.entry == known) {
 		status := s.status(known)
 		status.Adopted = true
 		return status, nil
@@ -248,13 +245,18 @@ func (s *server) start(step plan.Step) (Status, error) {
 	if s.running != nil {
 		return Status{}, &requestError{codeBusy, fmt.Sprintf("step %s cannot start while step %s runs", step.ID, s.running.entry.Step.ID)}
 	}
-	if known != nil && len(known.Begun) >= maxAttempts {
+	if again {
+		if err := s.steps.putAside(known); err != nil {
+			return Status{}, err
+		}
+	}
+	if known != nil && len(known.Begun) >= MaxAttempts {
 		if err := s.steps.finish(known, lostOutcome(known)); err != nil {
 			return Status{}, err
 		}
 		return s.status(known), nil
 	}
-	e, err := s.steps.begin(step, time.Now().UTC())
+	e, err := s.steps.begin(asked, time.Now().UTC())
 	if err != nil {
 		return Status{}, err
 	}
@@ -273,7 +275,7 @@ func (s *server) execute(ctx context.Context, run *execution) {
 	outcome.Step = e.Step
 	if outcome.Leg != nil {
 		outcome.Leg.Attempts = len(e.Begun)
-		outcome.Leg.Interruptions = append(lostAgents(e), outcome.Leg.Interruptions...)
+		outcome.Leg.Interruptions = append(losses(e), outcome.Leg.Interruptions...)
 	}
 	run.cancel()
 
@@ -345,17 +347,26 @@ func (s *server) status(e *entry) Status {
 	return status
 }
 
-// lostAgents lists the executions of a step that ended with their agent.
-func lostAgents(e *entry) []result.Interruption {
+// losses lists the executions of a step that do not count. Those that nobody has told of ended with their agent.
+func losses(e *entry) []result.Interruption {
 	var lost []result.Interruption
-	for i := 1; i < len(e.Begun); i++ {
+	told := map[int]bool{}
+	for _, loss := range e.Lost {
+		told[loss.Attempt] = true
+		lost = append(lost, result.Interruption{At: loss.At, Cause: loss.Cause, Note: loss.Note})
+	}
+	for attempt := 1; attempt < len(e.Begun); attempt++ {
+		if told[attempt] {
+			continue
+		}
 		lost = append(lost, result.Interruption{
-			At:    e.Begun[i].At,
+			At:    e.Begun[attempt].At,
 			Cause: CauseAgentLost,
 			Note: fmt.Sprintf("the agent of attempt %d, begun at %s, ended while the step ran; nothing of that attempt is in the result",
-				i, e.Begun[i-1].At.Format(time.RFC3339)),
+				attempt, e.Begun[attempt-1].At.Format(time.RFC3339)),
 		})
 	}
+	slices.SortStableFunc(lost, func(a, b result.Interruption) int { return a.At.Compare(b.At) })
 	return lost
 }
 
@@ -376,7 +387,7 @@ func lostOutcome(e *entry) Outcome {
 		"directory have its last words", len(e.Begun)))
 	if outcome.Leg != nil {
 		outcome.Leg.Attempts = len(e.Begun)
-		outcome.Leg.Interruptions = lostAgents(e)
+		outcome.Leg.Interruptions = losses(e)
 	}
 	return outcome
 }

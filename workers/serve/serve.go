@@ -124,7 +124,7 @@ func (o *Options) start(c client.Client, fatal func(error)) ([]worker.Worker, er
 		OnFatalError:                 fatal,
 	})
 	host.RegisterActivity(&activities.Host{Name: o.Host, Work: o.Work})
-	host.RegisterActivity(&activities.Server{})
+	host.RegisterActivity(&activities.Server{Logger: o.Logger})
 	host.RegisterActivity(&activities.Agent{})
 	host.RegisterActivity(&activities.Leg{Executable: o.Executable, Idle: o.AgentIdle})
 	host.RegisterActivity(&activities.Dataset{})
@@ -138,6 +138,8 @@ func (o *Options) start(c client.Client, fatal func(error)) ([]worker.Worker, er
 	}
 	control := worker.New(c, workflows.ControlQueue, worker.Options{WorkerStopTimeout: o.StopTimeout, OnFatalError: fatal})
 	control.RegisterWorkflow(workflows.Benchmark)
+	control.RegisterWorkflow(workflows.HostLease)
+	control.RegisterActivity(&activities.Lease{Client: c})
 	if err := control.Start(); err != nil {
 		return started, fmt.Errorf("serve queue %s: %w", workflows.ControlQueue, err)
 	}

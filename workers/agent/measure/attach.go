@@ -19,6 +19,13 @@ func (s *session) attach(ctx context.Context, task agent.Task) agent.Outcome {
 		return failed(task, err)
 	}
 	s.database = db
+	// What the load has marked is what is known again after a loss. A load by a build without marks has left none.
+	if s.mark, _, err = s.foundMark(ctx); err != nil {
+		return s.abandon(task, err)
+	}
+	if s.mark != nil && s.mark.Loading != nil {
+		return s.abandon(task, &problem{agent.ErrorDataset, fmt.Errorf("loading %s again was cut short: load it again", s.where())})
+	}
 	if err := db.connect(ctx, s.setup.Spec.Clients, task.Say); err != nil {
 		return s.abandon(task, fmt.Errorf("connect to %s: %w", s.where(), err))
 	}

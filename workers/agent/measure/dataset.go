@@ -3,14 +3,17 @@ package measure
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"github.com/durabench/durabench/bench/load"
 	"github.com/durabench/durabench/bench/plan"
+	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/workers/agent"
 )
 
 // ready makes the database fit for a leg: open, connected, and holding what the leg needs. When this agent itself has brought it there,
 // nothing is asked of the database, as even counting its rows would warm or flush what is about to be measured. After the loss of an
-// agent the rows are counted.
+// agent or a server the data is looked at, and rebuilt if it is not what the leg needs.
 func (s *session) ready(ctx context.Context, task agent.Task) error {
 	if s.database == nil {
 		task.Say("opening " + s.where() + " again")
@@ -20,53 +23,129 @@ func (s *session) ready(ctx context.Context, task agent.Task) error {
 		}
 		s.database, s.trusted = db, false
 	}
+	if !s.trusted {
+		if err := s.restore(ctx, task); err != nil {
+			return err
+		}
+	}
 	if err := s.database.connect(ctx, s.setup.Spec.Clients, task.Say); err != nil {
 		return fmt.Errorf("connect to %s: %w", s.where(), err)
-	}
-	if s.trusted {
-		return nil
-	}
-	if err := s.restore(ctx, task); err != nil {
-		return err
 	}
 	s.trusted = true
 	return nil
 }
 
-// restore brings the data to the state that the step needs, or says why it cannot. It is where an untimed bulk load will rebuild the rows
-// of a leg that uses them up; today the empty table is all that can be made again. An update that was cut short needs nothing: rows
-// that have the new version already are written once more.
+// restore brings the data to the state that the step needs, with nothing but what the step declares. Rows that a step only reads, or writes
+// at the same version again, are kept if they are all there. What an interrupted execution has used up is made anew, and so is what
+// was lost.
 func (s *session) restore(ctx context.Context, task agent.Task) error {
-	needs := task.Step.Needs
-	if needs == plan.Empty {
+	step := task.Step
+	if s.engine.Family == drivers.FamilyCalibration {
+		return nil // it keeps nothing
+	}
+	switch step.Needs {
+	case plan.Any, plan.Absent:
+		return nil
+	case plan.Empty, plan.Deleted:
 		task.Say("emptying the table again")
-		if err := s.database.Prepare(ctx); err != nil {
-			return fmt.Errorf("prepare the table again: %w", err)
-		}
-		return nil
+		return s.empty(ctx)
 	}
-	if needs == plan.Any {
-		return nil
+	if step.Effect == plan.Consuming && task.Attempt > 1 {
+		return s.rebuild(ctx, task, agent.CauseDatasetRebuilt, "the attempt that was cut short had used rows up")
 	}
-	task.Say("counting the rows again")
-	rows, err := s.database.count(ctx)
+	lost, err := s.inspect(ctx, task)
 	if err != nil {
 		return err
 	}
-	want := wantedRows(needs, s.setup.Spec.Samples)
-	switch {
-	case rows == nil:
-		return &problem{agent.ErrorDataset, fmt.Errorf("the agent was lost and %s cannot count its rows: what it holds is not known", s.where())}
-	case *rows != want:
-		return &problem{agent.ErrorDataset, fmt.Errorf("the agent was lost, and afterwards %s holds %d rows where the step needs %d", s.where(), *rows, want)}
+	if lost != "" {
+		return s.rebuild(ctx, task, agent.CauseDatasetLost, lost)
 	}
 	return nil
 }
 
-// wantedRows is how many rows there are in a state.
-func wantedRows(state plan.State, samples int64) int64 {
-	if state == plan.Loaded || state == plan.Updated {
-		return samples
+// empty makes an empty table and marks it as this run's.
+func (s *session) empty(ctx context.Context) error {
+	if err := s.database.Prepare(ctx); err != nil {
+		return fmt.Errorf("prepare the table in %s: %w", s.where(), err)
+	}
+	return s.keep(ctx, mark{Run: s.setup.RunID, Generation: s.generation() + 1})
+}
+
+// generation is how often the rows were made until now, as far as this agent knows.
+func (s *session) generation() int {
+	if s.mark == nil {
+		return 0
+	}
+	return s.mark.Generation
+}
+
+// inspect tells what keeps the data from being what the step needs; "" when nothing does.
+func (s *session) inspect(ctx context.Context, task agent.Task) (lost string, err error) {
+	task.Say("looking whether the rows are still there")
+	found, marks, err := s.foundMark(ctx)
+	if err != nil {
+		return "", err
+	}
+	if marks && s.mark != nil {
+		switch {
+		case found == nil || found.Run != s.mark.Run || found.Generation < s.mark.Generation:
+			return s.where() + " does not hold the data of this run any more", nil
+		case found.Loading != nil:
+			return fmt.Sprintf("loading it again was cut short after %d of %d rows", found.Loading.Rows, found.Loading.Of), nil
+		}
+		s.mark = found
+	}
+	rows, err := s.database.count(ctx)
+	want := s.rowsOf(task.Step)
+	switch {
+	case err != nil:
+		return "", err
+	case rows == nil && !marks:
+		return s.where() + " can neither count its rows nor tell whose they are, so what it holds is not known", nil
+	case rows != nil && *rows != want:
+		return fmt.Sprintf("%s holds %d rows where the step needs %d", s.where(), *rows, want), nil
+	}
+	if task.Step.Effect != plan.ReadOnly && task.Attempt > 1 {
+		return "", nil // some rows are as the step leaves them, and which ones is not known
+	}
+	return s.sampleContent(ctx, task)
+}
+
+// sampleContent compares rows with what the step needs: some over all of them, and the last ones, which are what a server loses that did
+// not keep all that it had acknowledged.
+func (s *session) sampleContent(ctx context.Context, task agent.Task) (wrong string, err error) {
+	if err := s.database.connect(ctx, s.setup.Spec.Clients, task.Say); err != nil {
+		return "", fmt.Errorf("connect to %s: %w", s.where(), err)
+	}
+	task.Say("comparing rows with what must be there")
+	found, err := s.readBack(ctx, readback{samples: s.rowsOf(task.Step), version: versionOf(task.Step.Needs), tail: tailRows}, load.VerifySample)
+	switch {
+	case err != nil:
+		return "", err
+	case found.wrong > 0 && len(found.examples) > 0:
+		e := found.examples[0]
+		return fmt.Sprintf("%d of %d rows compared are not what they must be, such as row %d: want %s, got %s", found.wrong, found.checked, e.Index, e.Want, e.Got), nil
+	case found.wrong > 0:
+		return fmt.Sprintf("%d of %d rows compared are not what they must be", found.wrong, found.checked), nil
+	}
+	return "", nil
+}
+
+// rowsOf is how many rows there are before a step that needs some.
+func (s *session) rowsOf(step plan.Step) int64 {
+	if step.Rows > 0 {
+		return step.Rows
+	}
+	return s.setup.Spec.Samples
+}
+
+// versionOf is the version of every row in a state of the dataset.
+func versionOf(state plan.State) uint32 {
+	if state == plan.Updated {
+		return 1
 	}
 	return 0
 }
+
+// since writes a duration for a note.
+func since(begun time.Time) time.Duration { return time.Since(begun).Round(time.Millisecond) }

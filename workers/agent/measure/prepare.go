@@ -20,8 +20,8 @@ func (s *session) prepare(ctx context.Context, task agent.Task) agent.Outcome {
 	}
 	s.database = db
 	task.Say("preparing the table")
-	if err := db.Prepare(ctx); err != nil {
-		return s.abandon(task, fmt.Errorf("prepare the table in %s: %w", s.where(), err))
+	if err := s.empty(ctx); err != nil {
+		return s.abandon(task, err)
 	}
 	if err := db.connect(ctx, s.setup.Spec.Clients, task.Say); err != nil {
 		return s.abandon(task, fmt.Errorf("connect to %s: %w", s.where(), err))

@@ -26,6 +26,8 @@ type readback struct {
 	version uint32 // that they must have
 	// absent tells that the rows must be gone.
 	absent bool
+	// tail is how many of the last rows a sample has beside those that are spread over all.
+	tail int64
 	// excused is how many rows may be as they were before, because the leg's own operations on as many failed.
 	excused int64
 }
@@ -38,12 +40,15 @@ type findings struct {
 
 // readBack reads rows evenly spread over those that a leg wrote, or all of them.
 func (s *session) readBack(ctx context.Context, rb readback, verify load.Verify) (findings, error) {
-	rows, threads := rb.samples, s.setup.Spec.Threads
+	rows, threads, tail := rb.samples, s.setup.Spec.Threads, int64(0)
 	if verify == load.VerifySample {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, readbackTimeout, fmt.Errorf("it took longer than %v", readbackTimeout))
 		defer cancel()
-		rows, threads = min(rows, sampledRows), 1
+		if rows > sampledRows {
+			rows, tail = sampledRows+rb.tail, rb.tail
+		}
+		threads = 1
 	}
 	if verify == load.VerifyNone || rows == 0 {
 		return findings{}, nil
@@ -60,7 +65,7 @@ func (s *session) readBack(ctx context.Context, rb readback, verify load.Verify)
 			reader: reader{
 				corpus: s.corpus, client: s.database.clients[client], checks: checks, version: rb.version, slots: make([]keySlot, keySlots(workers)),
 			},
-			of: rb, rows: uint64(rows), stale: stale,
+			of: rb, spread: uint64(rows - tail), stale: stale,
 		}, nil
 	})
 	if err != nil {
@@ -94,18 +99,21 @@ func firstText(counts []load.ErrorCount) string {
 // backReader is a load.Worker that reads every n-th row and expects it as the leg left it.
 type backReader struct {
 	reader
-	of    readback
-	rows  uint64 // read back in all
-	stale *atomic.Int64
-	there bool // the last read found a row
+	of     readback
+	spread uint64 // how many are spread over all; those read back after them are the last ones
+	stale  *atomic.Int64
+	there  bool // the last read found a row
 }
 
 // Ready makes the key of the n-th of the rows that are read back.
 func (b *backReader) Ready(slot int, n uint64) error {
 	// The product is exact in 64 bits: a run has less than 2⁴⁰ rows and its sample 2¹⁰, and when all are read back the factor is 1.
-	index := n
-	if total := uint64(b.of.samples); b.rows < total {
-		index = n * total / b.rows
+	index, total := n, uint64(b.of.samples)
+	switch {
+	case n >= b.spread:
+		index = total - 1 - (n - b.spread)
+	case b.spread < total:
+		index = n * total / b.spread
 	}
 	return b.reader.Ready(slot, index)
 }

@@ -27,6 +27,10 @@ type session struct {
 	// trusted tells that this agent itself brought the data to the state in which it is. After the loss of an agent, the rows are counted
 	// before a leg relies on them.
 	trusted bool
+	// mark is what the data is known by; nil before it was made, and for databases that keep none.
+	mark *mark
+	// notes is what has happened to the data in the running step, for its result.
+	notes []result.Interruption
 }
 
 var _ agent.Executor = (*session)(nil)
@@ -48,7 +52,7 @@ func newSession(
 			s.calibration = outcome.Calibration
 		}
 	}
-	return s, nil
+	return s, s.restoreMark(finished)
 }
 
 // Run does one step.
@@ -66,7 +70,16 @@ func (s *session) Run(ctx context.Context, task agent.Task) agent.Outcome {
 	if !ok {
 		return failed(task, &problem{agent.ErrorSpec, fmt.Errorf("this build has no step of kind %q", task.Step.Kind)})
 	}
-	return run(s, ctx, task)
+	before := s.mark.text()
+	s.notes = nil
+	outcome := run(s, ctx, task)
+	if outcome.Leg != nil {
+		outcome.Leg.Interruptions = append(outcome.Leg.Interruptions, s.notes...)
+	}
+	if after := s.mark.text(); after != before {
+		outcome.Mark = after
+	}
+	return outcome
 }
 
 // Close releases the database.

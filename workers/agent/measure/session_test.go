@@ -27,6 +27,9 @@ type run struct {
 	dir     string
 	session *session
 	attempt int
+	// finished is what the agent's ledger would have.
+	finished []agent.Outcome
+	said     []string
 }
 
 func newRun(t *testing.T, engine string, change func(*spec.Spec)) *run {
@@ -42,7 +45,7 @@ func newRun(t *testing.T, engine string, change func(*spec.Spec)) *run {
 	r := &run{t: t, spec: s, dir: t.TempDir(), attempt: 1}
 	known, ok := drivers.Lookup(engine)
 	require.True(t, ok)
-	p, err := plan.New(&s, plan.Abilities{Engine: engine, Embedded: known.Embedded(), Durable: known.Durable(), Count: known.Abilities().Count})
+	p, err := plan.New(&s, known.PlanAbilities(&s))
 	require.NoError(t, err)
 	r.plan = p
 	r.open()
@@ -52,7 +55,7 @@ func newRun(t *testing.T, engine string, change func(*spec.Spec)) *run {
 // open starts a new session, as a new agent does.
 func (r *run) open() {
 	r.t.Helper()
-	s, err := newSession(agent.Setup{RunID: "run-1", Spec: r.spec, Server: "embedded", Dir: r.dir}, drivers.Credentials{}, nil,
+	s, err := newSession(agent.Setup{RunID: "run-1", Spec: r.spec, Server: "embedded", Dir: r.dir}, drivers.Credentials{}, r.finished,
 		tuning{gcPercent: 100}, slog.New(slog.DiscardHandler))
 	require.NoError(r.t, err)
 	r.session = s
@@ -74,8 +77,9 @@ func (r *run) step(id string) plan.Step {
 func (r *run) do(ctx context.Context, id string) agent.Outcome {
 	r.t.Helper()
 	step := r.step(id)
-	outcome := r.session.Run(ctx, agent.Task{Step: step, Attempt: r.attempt, Progress: func(load.Progress) {}, Say: func(string) {}})
+	outcome := r.session.Run(ctx, agent.Task{Step: step, Attempt: r.attempt, Progress: func(load.Progress) {}, Say: func(text string) { r.said = append(r.said, text) }})
 	outcome.Step = step
+	r.finished = append(r.finished, outcome)
 	if outcome.Leg != nil {
 		outcome.Leg.Attempts = 1
 		require.NoError(r.t, outcome.Leg.Validate(), "the leg is fit for the document")
@@ -251,39 +255,6 @@ func TestCancelledLegIsInterrupted(t *testing.T) {
 	require.Equal(t, result.Interrupted, leg.Verdict)
 	require.Positive(t, leg.Measured.OK)
 	require.Nil(t, leg.Measured.RowsAfter, "nothing is checked once the run is over")
-}
-
-func TestNewAgentGoesOnWithDurableData(t *testing.T) {
-	r := newRun(t, "sqlite", nil)
-	r.must("prepare", "create")
-	require.NoError(t, r.session.Close()) // as the loss of the agent does
-	r.open()
-	r.attempt = 2
-	r.must("read", "update")
-	r.open()
-	r.attempt = 1
-	r.must("delete")
-}
-
-func TestNewAgentRefusesLostData(t *testing.T) {
-	r := newRun(t, "map", nil)
-	r.must("prepare", "create")
-	r.open()
-	leg := r.do(t.Context(), "read").Leg
-	require.Equal(t, result.NotRun, leg.Verdict)
-	require.Contains(t, leg.Why, "0 rows where the step needs 503")
-	require.Nil(t, leg.Measured)
-
-	r.attempt = 2
-	require.Equal(t, result.Failed, r.do(t.Context(), "read").Leg.Verdict, "it had begun, so it was run")
-}
-
-func TestCreateStartsFromNothingAfterALostAgent(t *testing.T) {
-	r := newRun(t, "sqlite", nil)
-	r.must("prepare", "create")
-	r.open()
-	r.attempt = 2
-	r.must("create")
 }
 
 func TestAttachWantsAllRows(t *testing.T) {
