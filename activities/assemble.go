@@ -190,7 +190,8 @@ func gatherFound(ctx context.Context, kept store.Store, in AssembleInput) (resul
 		engine = *all.Engine
 	}
 	if in.Server != nil {
-		engine.Binary, engine.ImageDigest = in.Server.Binary, in.Server.ImageDigest
+		engine.Binary, engine.Image, engine.ImageDigest = in.Server.Binary, in.Server.Image, in.Server.ImageDigest
+		engine.Direct, engine.Warnings = in.Server.Direct, in.Server.Warnings
 		if len(in.Server.Profile) > 0 {
 			engine.Profile = in.Server.Profile
 		}

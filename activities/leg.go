@@ -104,6 +104,9 @@ func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
 	if lost, err = lossOf(ctx, in.Server, outcome, status.Attempt); err != nil {
 		return StepResult{}, l.explain(ctx, in, 1, err)
 	}
+	if lost == nil {
+		interruptions = append(interruptions, serverEnds(ctx, in.Server, outcome.Leg)...)
+	}
 	return l.conclude(in, outcome, interruptions, lost)
 }
 
@@ -134,7 +137,7 @@ var errStopping = errors.New("the worker is stopping")
 
 // begin finds or starts the agent and has it begin the step. A server that was lost before the step is told instead.
 func (l *Leg) begin(ctx context.Context, in RunLegInput) (*agent.Client, agent.Status, *agent.Loss, error) {
-	credentials, err := credentialsOf(in.Run, in.Server)
+	credentials, err := credentialsOf(ctx, in.Run, in.Server)
 	if err != nil {
 		return nil, agent.Status{}, nil, permanent(TypeCredentials, err)
 	}
@@ -150,7 +153,7 @@ func (l *Leg) begin(ctx context.Context, in RunLegInput) (*agent.Client, agent.S
 		return nil, agent.Status{}, nil, err
 	}
 	if !client.Info().Has(in.Step.ID) {
-		lost, err := lossBefore(in.Server, in.Step.ID)
+		lost, err := lossBefore(ctx, in.Server, in.Step.ID)
 		if err != nil || lost != nil {
 			client.Close()
 			return nil, agent.Status{}, lost, err
@@ -165,15 +168,33 @@ func (l *Leg) begin(ctx context.Context, in RunLegInput) (*agent.Client, agent.S
 }
 
 // credentialsOf finds what the database wants to be shown.
-func credentialsOf(run Run, server StartedServer) (drivers.Credentials, error) {
+func credentialsOf(ctx context.Context, run Run, server StartedServer) (drivers.Credentials, error) {
 	switch server.Mode {
 	case drivers.Endpoint:
 		return secrets.Read(run.ID)
 	case drivers.Process:
 		return process.Credentials(server.Dir)
+	case drivers.Docker:
+		return containerCredentials(ctx, run)
 	default:
 		return drivers.Credentials{}, nil
 	}
+}
+
+// serverEnds tells of a server of ours that ended since the leg was begun: one that ended before is not this leg's story.
+func serverEnds(ctx context.Context, server StartedServer, leg *result.Leg) []result.Interruption {
+	if server.Mode != drivers.Docker || leg == nil {
+		return nil
+	}
+	end, err := containerEnd(context.WithoutCancel(ctx), server)
+	switch {
+	case err != nil:
+		activity.GetLogger(ctx).Warn("cannot tell whether the server ran all the time", "error", err)
+		return nil
+	case end == nil, leg.Measured != nil && end.At.Before(leg.Measured.Started):
+		return nil
+	}
+	return []result.Interruption{*end}
 }
 
 // stopStep cancels a running step and returns what it came to.

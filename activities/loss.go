@@ -12,22 +12,34 @@ import (
 	"github.com/durabench/durabench/workers/agent"
 )
 
-// serverGone tells that a server which we started does not run any more, or not as the process that it was; "" when it does, and for servers that
+// serverGone tells that a server which we started does not run any more, or not as what we have started; nil when it does, and for servers that
 // are not ours to look at.
-func serverGone(server StartedServer) (string, error) {
-	if server.Mode != drivers.Process {
-		return "", nil
+func serverGone(ctx context.Context, server StartedServer) (*result.Interruption, error) {
+	switch server.Mode {
+	case drivers.Process:
+		return processEnd(server)
+	case drivers.Docker:
+		return containerEnd(ctx, server)
+	default:
+		return nil, nil
 	}
+}
+
+// processEnd tells whether the server's process is gone.
+func processEnd(server StartedServer) (*result.Interruption, error) {
 	running, err := process.Alive(server.Dir)
+	gone := &result.Interruption{At: time.Now().UTC(), Cause: agent.CauseServerLost}
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("look for the server in %s: %w", server.Dir, err)
+		return nil, fmt.Errorf("look for the server in %s: %w", server.Dir, err)
 	case running == nil:
-		return fmt.Sprintf("the server, process %d, is gone", server.PID), nil
+		gone.Note = fmt.Sprintf("the server, process %d, is gone", server.PID)
 	case running.PID != server.PID:
-		return fmt.Sprintf("the server, process %d, is gone and process %d runs in its place", server.PID, running.PID), nil
+		gone.Cause, gone.Note = agent.CauseServerRestarted, fmt.Sprintf("the server, process %d, is gone, and process %d runs in its place", server.PID, running.PID)
+	default:
+		return nil, nil
 	}
-	return "", nil
+	return gone, nil
 }
 
 // lossOf tells whether an execution of a step came to nothing because its server was lost, and when. The server's own process says so, or the
@@ -54,37 +66,42 @@ func lossOf(ctx context.Context, server StartedServer, outcome agent.Outcome, at
 	switch {
 	case err != nil:
 		return nil, err
-	case gone == "" && !disconnected:
+	case gone != nil:
+		loss.Cause, loss.Note = gone.Cause, gone.Note
+		if server.Mode == drivers.Docker {
+			loss.At = gone.At // as the container engine has it
+		}
+	case disconnected:
+		loss.Note = "the server broke off its connections"
+	default:
 		return nil, nil
-	case gone == "":
-		gone = "the server broke off its connections"
 	}
-	loss.Note = fmt.Sprintf("%s; nothing of attempt %d is in the result, which ended so: %s", gone, attempt, shorten(text))
+	loss.Note += fmt.Sprintf("; nothing of attempt %d is in the result, which ended so: %s", attempt, shorten(text))
 	return loss, nil
 }
 
 // lossBefore tells that a server was lost before a step was begun.
-func lossBefore(server StartedServer, step string) (*agent.Loss, error) {
-	gone, err := serverGone(server)
-	if err != nil || gone == "" {
+func lossBefore(ctx context.Context, server StartedServer, step string) (*agent.Loss, error) {
+	gone, err := serverGone(ctx, server)
+	if err != nil || gone == nil {
 		return nil, err
 	}
-	return &agent.Loss{At: time.Now().UTC(), Cause: agent.CauseServerLost, Note: fmt.Sprintf("%s; it was seen before step %s began", gone, step)}, nil
+	return &agent.Loss{At: gone.At, Cause: gone.Cause, Note: fmt.Sprintf("%s; it was seen before step %s began", gone.Note, step)}, nil
 }
 
 // dying is how long a server that was killed may take to be gone, after it has closed its connections.
 const dying = time.Second
 
 // goneSoon is serverGone for a step that failed: the connections of a server that dies are closed before its process is gone.
-func goneSoon(ctx context.Context, server StartedServer) (string, error) {
+func goneSoon(ctx context.Context, server StartedServer) (*result.Interruption, error) {
 	for begun := time.Now(); ; {
-		gone, err := serverGone(server)
-		if err != nil || gone != "" || server.Mode != drivers.Process || time.Since(begun) >= dying {
+		gone, err := serverGone(ctx, server)
+		if err != nil || gone != nil || server.Mode == drivers.Endpoint || server.Mode == drivers.Embedded || time.Since(begun) >= dying {
 			return gone, err
 		}
 		select {
 		case <-ctx.Done():
-			return "", nil
+			return nil, nil
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -126,7 +143,7 @@ func (s *Server) RecoverServer(ctx context.Context, in RecoverServerInput) (Star
 	if in.Server.Mode == drivers.Endpoint {
 		return in.Server, waitForEndpoint(ctx, engine, in)
 	}
-	started, err := s.start(ctx, engine, in.Server.Mode, in.Run)
+	started, err := s.start(ctx, beat, engine, in.Server.Mode, in.Run)
 	var unavailable *unavailableError
 	if errors.As(err, &unavailable) {
 		return StartedServer{}, passing(TypeInfrastructure, fmt.Errorf("start %s again: %w", engine.Title, err))
@@ -136,18 +153,15 @@ func (s *Server) RecoverServer(ctx context.Context, in RecoverServerInput) (Star
 
 // waitForEndpoint waits until somebody else's server answers.
 func waitForEndpoint(ctx context.Context, engine drivers.Engine, in RecoverServerInput) error {
-	credentials, err := credentialsOf(in.Run, in.Server)
+	credentials, err := credentialsOf(ctx, in.Run, in.Server)
 	if err != nil {
 		return permanent(TypeCredentials, err)
 	}
-	rows, err := in.Run.Spec.Corpus()
+	config, _, err := configOf(engine, in.Run)
 	if err != nil {
-		return permanent(TypeSpec, fmt.Errorf("make the corpus: %w", err))
+		return err
 	}
-	config := drivers.Config{
-		Endpoint: in.Server.Endpoint, Credentials: credentials, Clients: in.Run.Spec.Clients, Threads: in.Run.Spec.Threads,
-		Profile: profileOf(in.Run.Spec), Corpus: rows, Options: in.Run.Spec.Engine, Logger: discard,
-	}
+	config.Endpoint, config.Credentials = in.Server.Endpoint, credentials
 	for begun := time.Now(); ; {
 		err := answers(ctx, engine, config)
 		switch {

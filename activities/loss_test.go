@@ -29,7 +29,7 @@ func newServerBench(t *testing.T, engine string, change func(*spec.Spec)) *serve
 	b.prepare()
 	t.Cleanup(func() {
 		_, _ = b.env.ExecuteActivity((*Agent)(nil).StopAgent, b.run)
-		_, _ = b.env.ExecuteActivity((*Server)(nil).StopServer, b.run)
+		_, _ = b.env.ExecuteActivity((*Server)(nil).StopServer, StopServerInput{Run: b.run})
 		_, _ = b.env.ExecuteActivity(b.host.CleanHost, CleanHostInput{Run: b.run})
 	})
 	server, err := do[StartedServer](b.bench, (*Server)(nil).StartServer, b.run)
@@ -99,8 +99,8 @@ func TestLostServer(t *testing.T) {
 
 			b.kill()
 			require.Eventually(t, func() bool {
-				gone, err := serverGone(b.server)
-				return err == nil && gone != ""
+				gone, err := serverGone(t.Context(), b.server)
+				return err == nil && gone != nil
 			}, 5*time.Second, 10*time.Millisecond)
 			came := b.runLost("read")
 			require.NotNil(t, came.Lost)

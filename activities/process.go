@@ -18,26 +18,13 @@ const logBytes = 1 << 20
 
 // startProcess starts the engine's own server, or finds it running.
 func (s *Server) startProcess(ctx context.Context, engine drivers.Engine, run Run) (StartedServer, error) {
-	profile := profileOf(run.Spec)
-	tier, err := engine.Tier(profile)
+	config, connections, err := configOf(engine, run)
 	if err != nil {
-		return StartedServer{}, permanent(TypeSpec, fmt.Errorf("durability of %s: %w", engine.Title, err))
-	}
-	rows, err := run.Spec.Corpus()
-	if err != nil {
-		return StartedServer{}, permanent(TypeSpec, fmt.Errorf("make the corpus: %w", err))
-	}
-	config := drivers.Config{
-		Clients: run.Spec.Clients, Threads: run.Spec.Threads, Profile: profile, Tier: tier, Corpus: rows, Options: run.Spec.Engine,
-		Logger: discard,
-	}
-	connections := 0
-	if engine.Connections != nil {
-		connections = engine.Connections(config)
+		return StartedServer{}, err
 	}
 	running, err := process.Start(ctx, process.Options{
-		Engine: engine.Title, Server: engine.Server, RunID: run.ID, Dir: dataPath(run, engine),
-		Profile: profile, Tier: tier, Resources: drivers.Resources(host.Resources()), Connections: connections,
+		Engine: engine.Title, Server: engine.Server, RunID: run.ID, Dir: dataPath(run, engine), Logger: s.Logger,
+		Profile: config.Profile, Tier: config.Tier, Resources: drivers.Resources(host.Resources()), Connections: connections,
 		Ready: func(ctx context.Context, running *process.Running) error {
 			config.Endpoint, config.Credentials = running.Endpoint, running.Credentials
 			return answers(ctx, engine, config)
@@ -54,10 +41,36 @@ func (s *Server) startProcess(ctx context.Context, engine drivers.Engine, run Ru
 	started := StartedServer{
 		Mode: drivers.Process, Endpoint: running.Endpoint, Dir: running.Dir, PID: running.PID, Binary: running.Binary,
 	}
-	for _, setting := range running.Settings {
-		started.Profile = append(started.Profile, result.Setting(setting))
-	}
+	started.Profile = settingsOf(running.Settings)
 	return started, nil
+}
+
+// configOf is how the agent will open the database, but for its address, and over how many connections.
+func configOf(engine drivers.Engine, run Run) (config drivers.Config, connections int, err error) {
+	profile := profileOf(run.Spec)
+	tier, err := engine.Tier(profile)
+	if err != nil {
+		return config, 0, permanent(TypeSpec, fmt.Errorf("durability of %s: %w", engine.Title, err))
+	}
+	rows, err := run.Spec.Corpus()
+	if err != nil {
+		return config, 0, permanent(TypeSpec, fmt.Errorf("make the corpus: %w", err))
+	}
+	config = drivers.Config{
+		Clients: run.Spec.Clients, Threads: run.Spec.Threads, Profile: profile, Tier: tier, Corpus: rows, Options: run.Spec.Engine, Logger: discard,
+	}
+	if engine.Connections != nil {
+		connections = engine.Connections(config)
+	}
+	return config, connections, nil
+}
+
+func settingsOf(settings []drivers.Setting) []result.Setting {
+	var all []result.Setting
+	for _, setting := range settings {
+		all = append(all, result.Setting(setting))
+	}
+	return all
 }
 
 // answers opens the database as the agent will, and asks it something: a port that accepts connections is not yet a database.

@@ -22,7 +22,7 @@ func TestRunOnAServerOfOurs(t *testing.T) {
 			b := newBench(t, engine, nil)
 			prepared := b.prepare()
 			t.Cleanup(func() {
-				_, _ = b.env.ExecuteActivity((*Server)(nil).StopServer, b.run)
+				_, _ = b.env.ExecuteActivity((*Server)(nil).StopServer, StopServerInput{Run: b.run})
 				_, _ = b.env.ExecuteActivity(b.host.CleanHost, CleanHostInput{Run: b.run})
 			})
 			server, err := do[StartedServer](b, (*Server)(nil).StartServer, b.run)
@@ -58,7 +58,7 @@ func TestRunOnAServerOfOurs(t *testing.T) {
 			_, err = do[any](b, (*Agent)(nil).StopAgent, b.run)
 			require.NoError(t, err)
 			for range 2 {
-				_, err = do[any](b, (*Server)(nil).StopServer, b.run)
+				_, err = do[any](b, (*Server)(nil).StopServer, StopServerInput{Run: b.run})
 				require.NoError(t, err)
 			}
 			require.ErrorIs(t, syscall.Kill(server.PID, 0), syscall.ESRCH, "the server is gone")

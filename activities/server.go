@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/drivers"
 )
 
 // Server brings a run's database about and takes it away again.
-type Server struct{}
+type Server struct {
+	// Logger is told what is started, adopted and removed; nil is silence.
+	Logger *slog.Logger
+}
 
 // StartedServer is a database that can be opened.
 type StartedServer struct {
@@ -20,9 +25,16 @@ type StartedServer struct {
 	Dir      string             `json:"dir,omitempty"`      // of an embedded engine's files, or of a server of ours
 	PID      int                `json:"pid,omitempty"`      // of a server of ours
 	Binary   string             `json:"binary,omitempty"`
-	// ImageDigest identifies the container's image.
-	ImageDigest string           `json:"imageDigest,omitempty"`
-	Profile     []result.Setting `json:"profile,omitempty"` // what we set, and why
+	// Container is the id of the server's container, and Start when this start of it began: another start is another server.
+	Container string    `json:"container,omitempty"`
+	Start     time.Time `json:"start,omitzero"`
+	// Image is the container's image as it was asked for, ImageDigest what it was.
+	Image       string `json:"image,omitempty"`
+	ImageDigest string `json:"imageDigest,omitempty"`
+	// Direct tells of a container whether clients reach its own address, or a port that a proxy publishes.
+	Direct   *bool            `json:"direct,omitempty"`
+	Warnings []string         `json:"warnings,omitempty"` // what could not be had as it was asked for
+	Profile  []result.Setting `json:"profile,omitempty"`  // what we set, and why
 }
 
 // StartServer makes the database of a run available, in the way the spec asks for or else the first that works here. A retry finds the
@@ -37,7 +49,7 @@ func (s *Server) StartServer(ctx context.Context, run Run) (StartedServer, error
 	modes := wantedModes(engine, run)
 	var refusals []error
 	for _, mode := range modes {
-		started, err := s.start(ctx, engine, mode, run)
+		started, err := s.start(ctx, beat, engine, mode, run)
 		var unavailable *unavailableError
 		switch {
 		case err == nil:
@@ -76,7 +88,7 @@ type unavailableError struct {
 
 func (e *unavailableError) Error() string { return fmt.Sprintf("--server %s: %s", e.mode, e.why) }
 
-func (s *Server) start(ctx context.Context, engine drivers.Engine, mode drivers.ServerMode, run Run) (StartedServer, error) {
+func (s *Server) start(ctx context.Context, beat *beat, engine drivers.Engine, mode drivers.ServerMode, run Run) (StartedServer, error) {
 	if !offers(engine, mode) {
 		return StartedServer{}, permanent(TypeSpec, fmt.Errorf("%s has no server mode %q; it has %s", engine.Title, mode, modeList(engine)))
 	}
@@ -91,7 +103,7 @@ func (s *Server) start(ctx context.Context, engine drivers.Engine, mode drivers.
 	case drivers.Process:
 		return s.startProcess(ctx, engine, run)
 	case drivers.Docker:
-		return StartedServer{}, &unavailableError{mode, "containers are not available yet"}
+		return s.startContainer(ctx, beat, engine, run)
 	default:
 		return StartedServer{}, permanent(TypeSpec, fmt.Errorf("there is no server mode %q", mode))
 	}
@@ -114,13 +126,20 @@ func modeList(engine drivers.Engine) string {
 	return strings.Join(names, ", ")
 }
 
+// StopServerInput says whose server to stop.
+type StopServerInput struct {
+	Run Run `json:"run"`
+	// Failed tells that the run failed: what it asked to be kept then stays.
+	Failed bool `json:"failed,omitempty"`
+}
+
 // StopServer takes away the server that StartServer started for the run, also when that attempt did not live to tell of it. Someone else's
-// server is left alone: only what lies in the run's directory is known to it.
-func (s *Server) StopServer(ctx context.Context, run Run) error {
+// server is left alone: only what lies in the run's directory and what carries its label is known to it.
+func (s *Server) StopServer(ctx context.Context, in StopServerInput) error {
 	beat := startBeat(ctx, Heartbeat{Waiting: "stopping the server"})
 	defer beat.stop()
-	if run.Dir == "" {
+	if in.Run.Dir == "" {
 		return nil
 	}
-	return s.stopProcess(ctx, run)
+	return errors.Join(s.stopProcess(ctx, in.Run), s.stopContainer(ctx, in))
 }

@@ -44,7 +44,7 @@ func TestStartServer(t *testing.T) {
 			started := b.start()
 			require.Equal(t, test.want.Mode, started.Mode)
 			require.Equal(t, test.want.Endpoint, started.Endpoint)
-			_, err := do[any](b, (*Server)(nil).StopServer, b.run)
+			_, err := do[any](b, (*Server)(nil).StopServer, StopServerInput{Run: b.run})
 			require.NoError(t, err)
 		})
 	}
@@ -57,7 +57,7 @@ func TestStartServerRefuses(t *testing.T) {
 	}{
 		"nothing that works here":       {nil, TypeMissingBinary, "install the uninstallable"},
 		"and every way says why":        {nil, TypeMissingBinary, "--server endpoint"},
-		"a mode that comes later":       {func(s *spec.Spec) { s.Server = "docker" }, TypeMissingBinary, "not available yet"},
+		"an image that is not here":     {func(s *spec.Spec) { s.Server = "docker" }, TypeMissingBinary, "Uninstalled"},
 		"a mode the engine has not":     {func(s *spec.Spec) { s.Server = "embedded" }, TypeSpec, "it has process, docker, endpoint"},
 		"an engine that is not there":   {func(s *spec.Spec) { s.Database = "gone" }, TypeSpec, `"gone"`},
 		"a durability that it has not":  {func(s *spec.Spec) { s.Server, s.Sync = "process", true }, TypeSpec, "durability"},
@@ -65,7 +65,7 @@ func TestStartServerRefuses(t *testing.T) {
 		"a binary that is not anywhere": {func(s *spec.Spec) { s.Server = "process" }, TypeMissingBinary, "install"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, uninstalledEngine, nil)
+			b := newBench(t, uninstalledEngine, func(s *spec.Spec) { s.Pull = "never" })
 			if test.change != nil {
 				test.change(&b.run.Spec)
 			}

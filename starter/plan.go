@@ -64,7 +64,8 @@ func completeFlags(command *cobra.Command) {
 	fixed := map[string][]string{
 		"mode":   {"all", "load", "query"},
 		"verify": {"sample", "all", "none"},
-		"server": {"embedded", "process", "endpoint"},
+		"server": {"embedded", "process", "docker", "endpoint"},
+		"pull":   {"missing", "always", "never"},
 		"key":    {"integer", "string26", "string90", "string250", "string506", "uuid"},
 	}
 	for name, values := range fixed {

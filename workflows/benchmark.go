@@ -120,7 +120,7 @@ func (b *benchmark) measure(ctx workflow.Context) error {
 			return err
 		}
 	}
-	start := workflow.WithActivityOptions(ctx, b.hostOptions(b.in.Spec.Database, 15*time.Minute, 3))
+	start := workflow.WithActivityOptions(ctx, b.hostOptions(b.in.Spec.Database, startTimeout, 3))
 	var started activities.StartedServer
 	if err := workflow.ExecuteActivity(start, server.StartServer, b.run).Get(ctx, &started); err != nil {
 		return err

@@ -28,6 +28,7 @@ type fakeHost struct {
 	occupied bool                      // another run has the host
 	done     []string
 	assemble activities.AssembleInput
+	stop     activities.StopServerInput
 	clean    activities.CleanHostInput
 	salvaged activities.SalvagedLeg
 	put      map[string]activities.PutLegInput // by step
@@ -73,7 +74,11 @@ func environment(t *testing.T) (*testsuite.TestWorkflowEnvironment, *fakeHost) {
 			return f.salvaged, f.note("salvage " + in.Step.ID)
 		}).Maybe()
 	env.OnActivity(agents.StopAgent, mock.Anything, mock.Anything).Return(f.noting("stop agent")).Maybe()
-	env.OnActivity(server.StopServer, mock.Anything, mock.Anything).Return(f.noting("stop server")).Maybe()
+	env.OnActivity(server.StopServer, mock.Anything, mock.Anything).Return(
+		func(_ context.Context, in activities.StopServerInput) error {
+			f.stop = in
+			return f.note("stop server")
+		}).Maybe()
 	env.OnActivity(data.OpenDataset, mock.Anything, mock.Anything).Return(f.noting("open dataset")).Maybe()
 	env.OnActivity(data.SealDataset, mock.Anything, mock.Anything).Return(f.noting("seal dataset")).Maybe()
 	env.OnActivity(host.CleanHost, mock.Anything, mock.Anything).Return(

@@ -48,8 +48,9 @@ func (b *benchmark) conclude(ctx workflow.Context, failure error, cancelled bool
 	if b.in.Spec.Mode == spec.ModeLoad && failure == nil && !cancelled && b.valid() {
 		b.clean(ctx, "loaded data not sealed", "manifest", data.SealDataset, b.run)
 	}
-	b.clean(ctx, "server not stopped", "stop server", server.StopServer, b.run)
-	b.clean(ctx, "host not cleaned", "clean host", host.CleanHost, activities.CleanHostInput{Run: b.run, KeepLogs: b.in.KeepLogs || !cancelled && !b.valid()})
+	failed := !cancelled && !b.valid()
+	b.clean(ctx, "server not stopped", "stop server", server.StopServer, activities.StopServerInput{Run: b.run, Failed: failed})
+	b.clean(ctx, "host not cleaned", "clean host", host.CleanHost, activities.CleanHostInput{Run: b.run, KeepLogs: b.in.KeepLogs || failed})
 
 	outcome := BenchmarkResult{RunID: b.in.RunID, Verdict: b.document.Verdict, Why: b.document.Why, Document: b.document, Rows: b.progress.Rows}
 	switch {

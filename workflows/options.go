@@ -16,6 +16,8 @@ const (
 	// defaultLegTimeout bounds one step. It is generous: what ends a leg that hangs is the operation timeout, and what this ends was
 	// measured for nothing.
 	defaultLegTimeout = 24 * time.Hour
+	// startTimeout bounds the start of a server: a large image may have to be fetched over a slow line first.
+	startTimeout = time.Hour
 	// storeTimeout is how long a result waits for its store to be back.
 	storeTimeout = 24 * time.Hour
 	// cleanTimeout is how long clean-up waits for the host to be there.

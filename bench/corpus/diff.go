@@ -21,13 +21,13 @@ func Diff(t *Template, want, got *Row) (column, wantText, gotText string, same b
 		f := &t.columns[i]
 		switch inWant, inGot := i < len(want.Columns), i < len(got.Columns); {
 		case inWant != inGot:
-			return joinPath("", f.Name), presence(inWant), presence(inGot), false
+			return JoinPath("", f.Name), presence(inWant), presence(inGot), false
 		case !inWant:
 			return "", "", "", true
 		}
 		below, wantText, gotText, same := diffValue(f, &want.Columns[i], &got.Columns[i])
 		if !same {
-			return joinPath("", f.Name) + below, shorten(wantText), shorten(gotText), false
+			return JoinPath("", f.Name) + below, shorten(wantText), shorten(gotText), false
 		}
 	}
 	if len(want.Columns) != len(got.Columns) {
@@ -61,7 +61,7 @@ func diffValue(f *Field, want, got *Value) (path, wantText, gotText string, same
 			if want.kind == Array {
 				return "[" + strconv.Itoa(i) + "]" + path, wantText, gotText, false
 			}
-			return "." + joinPath("", elem.Name) + path, wantText, gotText, false
+			return "." + JoinPath("", elem.Name) + path, wantText, gotText, false
 		}
 	}
 	for i, x := range want.floats {

@@ -24,7 +24,7 @@ func ParseJSON(f *Field, data []byte, r *Row, dst *Value) error {
 		err = s.end()
 	}
 	if err != nil && f.Name != "" {
-		err = within(joinPath("", f.Name), err)
+		err = within(JoinPath("", f.Name), err)
 	}
 	return err
 }
@@ -269,18 +269,18 @@ func (s *jsonScanner) members(fields []Field, values []Value) error {
 			}
 		}
 		if i == len(fields) {
-			return within(joinPath("", string(name)), fmt.Errorf("byte %d: no such member in the template", s.at))
+			return within(JoinPath("", string(name)), fmt.Errorf("byte %d: no such member in the template", s.at))
 		}
 		next = i
 		if values[i].kind != 0 {
-			return within(joinPath("", fields[i].Name), fmt.Errorf("byte %d: the member is there twice", s.at))
+			return within(JoinPath("", fields[i].Name), fmt.Errorf("byte %d: the member is there twice", s.at))
 		}
 		if s.peek() != ':' {
 			return s.expected("a colon")
 		}
 		s.at++
 		if err := s.value(&fields[i], &values[i]); err != nil {
-			return within(joinPath("", fields[i].Name), err)
+			return within(JoinPath("", fields[i].Name), err)
 		}
 		switch s.peek() {
 		case ',':

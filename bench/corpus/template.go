@@ -128,7 +128,7 @@ func (b *templateBuilder) err() error {
 func (b *templateBuilder) checkColumns(value map[string]any) {
 	seen := make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(value)) {
-		path, lower := joinPath("", name), strings.ToLower(name)
+		path, lower := JoinPath("", name), strings.ToLower(name)
 		if first, dup := seen[lower]; dup {
 			b.problem(path, "", "column %q differs from column %q only in case, which SQL engines do not tell apart: rename one", name, first)
 		}
@@ -148,7 +148,7 @@ func (b *templateBuilder) checkColumns(value map[string]any) {
 func (b *templateBuilder) object(path string, stream uint64, table map[string]any, depth int) []Field {
 	fields := make([]Field, 0, len(table)+1)
 	for _, name := range slices.Sorted(maps.Keys(table)) {
-		below := joinPath(path, name)
+		below := JoinPath(path, name)
 		switch {
 		case name == "":
 			b.problem(below, "", "a name must not be empty")
@@ -211,8 +211,8 @@ func (b *templateBuilder) field(path string, stream uint64, value any, depth int
 // wanted says what an entry of the value table may be.
 const wanted = "an entry is a text such as \"string:20\" or \"int:1..100\", an array of them or a table"
 
-// joinPath appends a name to a path, quoted unless TOML takes it bare.
-func joinPath(path, name string) string {
+// JoinPath appends a name to a path as TOML would write it, e.g. geography.code: quoted unless TOML takes it bare.
+func JoinPath(path, name string) string {
 	bare := name != "" && !strings.ContainsFunc(name, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
 	})

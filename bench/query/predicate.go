@@ -3,8 +3,6 @@
 // their engines' own languages, with bind parameters.
 package query
 
-import "github.com/durabench/durabench/bench/corpus"
-
 // Op is what a predicate does.
 type Op string
 
@@ -37,30 +35,27 @@ const (
 )
 
 // Predicate is a condition on a row: a comparison of the column at Path with Values, or a combination of Args. Trees are built by
-// Parse or by hand and checked and bound by Bind; a bound tree is immutable.
+// Decode or by hand, and checked and bound by Bind; a bound tree is immutable.
 type Predicate struct {
-	Op     Op
-	Path   Path
-	Values []Literal
-	Args   []*Predicate // of And and Or, at least one; of Not exactly one
+	Op     Op           `json:"op"`
+	Path   Path         `json:"path,omitempty"`
+	Values []Literal    `json:"values,omitempty"`
+	Args   []*Predicate `json:"args,omitempty"` // of And and Or, at least one; of Not exactly one
+
+	key    string  // where the file says so; empty in a tree built by hand
+	column *Column // of a comparison; nil before Bind
+}
+
+// Column returns what the path of a bound comparison leads to. It is nil for a combination, and before Bind: what is bound does not travel as JSON.
+func (p *Predicate) Column() *Column { return p.column }
+
+// Equal tells whether two trees are the same, bound or not.
+func (p *Predicate) Equal(other *Predicate) bool {
+	if p == nil || other == nil {
+		return p == other
+	}
+	return p.String() == other.String()
 }
 
 // Path names a column, or a member nested in object columns: {"geography", "code"}.
 type Path []string
-
-// Column tells what a bound path leads to: the field, and the positions that lead there from Row.Columns through Value.Elems.
-type Column struct {
-	Field *corpus.Field
-	At    []int
-}
-
-// Literal is a value to compare with, of the kind of the column that it is compared with. Kinds are the corpus's scalars; only the member that
-// belongs to the kind is set.
-type Literal struct {
-	Kind  corpus.Kind
-	Bool  bool
-	Int   int64   // Int; Decimal in units of 10⁻⁴; DateTime in seconds since the Unix epoch
-	Float float64 // Float: a number that a float32 holds exactly
-	Text  string  // String: any bytes that are valid UTF-8
-	Bytes []byte  // Bytes; UUID: 16 bytes
-}

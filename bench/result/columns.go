@@ -218,7 +218,7 @@ func (l *layout) heading() [][2]string {
 func engineText(e Engine) string {
 	parts := []string{strings.TrimSpace(e.Title + " " + e.Version)}
 	if e.Server != "" {
-		parts = append(parts, e.Server)
+		parts = append(parts, strings.TrimSpace(e.Server+" "+imageText(e)))
 	}
 	switch {
 	case e.Tier != "" && e.Tier == e.TierAsked:
@@ -229,6 +229,30 @@ func engineText(e Engine) string {
 		parts = append(parts, fmt.Sprintf("durability tier %s asked for and not read back", e.TierAsked))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// imageText names a container's image, and the way to it where that costs something.
+func imageText(e Engine) string {
+	text := e.Image
+	if e.ImageDigest != "" {
+		text = strings.TrimSpace(fmt.Sprintf("%s (%s)", text, shortDigest(e.ImageDigest)))
+	}
+	if e.Direct != nil && !*e.Direct {
+		text += " through a published port"
+	}
+	return text
+}
+
+// shortDigest is the beginning of a digest, as people compare it: "postgres@sha256:0123…" is "sha256:012345678901".
+func shortDigest(digest string) string {
+	if _, after, found := strings.Cut(digest, "@"); found {
+		digest = after
+	}
+	algorithm, hex, found := strings.Cut(digest, ":")
+	if !found || len(hex) <= 12 {
+		return digest
+	}
+	return algorithm + ":" + hex[:12]
 }
 
 func hostText(h Host) string {

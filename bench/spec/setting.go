@@ -57,14 +57,22 @@ var settings = []setting{
 		set: func(d *draft, text string) (err error) { d.Seed, err = parseSeed(text); return err }},
 	{key: "name", short: "n", form: formText, help: "name of the run; load and query find each other by it",
 		set: text(func(d *draft) *string { return &d.Name })},
-	{key: "server", form: formText, help: "how to have the server: embedded, process or endpoint, docker later (default the first that works)",
+	{key: "server", form: formText, help: "how to have the server: embedded, process, docker or endpoint (default the first that works)",
 		set: func(d *draft, text string) (err error) { d.Server, err = oneOf(text, servers...); return err }},
 	{key: "endpoint", short: "e", form: formText, help: "address of a running server; its password is never stored",
 		set: func(d *draft, text string) (err error) {
 			d.Endpoint, d.credentials.User, d.credentials.Password, err = SplitEndpoint(text)
 			return err
 		}},
-	{key: "image", short: "i", form: formText, help: "container image (not available yet)", set: text(func(d *draft) *string { return &d.Image })},
+	{key: "image", short: "i", form: formText, help: "container image in place of the engine's own", set: text(func(d *draft) *string { return &d.Image })},
+	{key: "pull", form: formText, help: "when to fetch the image: missing, always or never (default missing)",
+		set: func(d *draft, text string) (err error) { d.Pull, err = oneOf(text, pulls...); return err }},
+	{key: "cpus", form: formText, help: "CPUs that the server's container may run on, e.g. 0-3,8",
+		set: func(d *draft, text string) (err error) { d.CPUs, err = parseCPUs(text); return err }},
+	{key: "memory", form: formText, help: "memory that the server's container may use, swap included, e.g. 8GiB",
+		set: func(d *draft, text string) (err error) { d.Memory, err = parseBytes(text); return err }},
+	{key: "keep_on_failure", form: formTruth, usual: "false", help: "leave the container and volume of a run that fails, stopped, to be looked at",
+		set: truth(func(d *draft) *bool { return &d.KeepOnFailure })},
 	{key: "sync", form: formTruth, usual: "false", help: "flush every write to the device before it is acknowledged",
 		set: truth(func(d *draft) *bool { return &d.Sync })},
 	{key: "persisted", form: formTruth, usual: "false", help: "let an in-memory engine write to disk too",
@@ -95,20 +103,25 @@ var settings = []setting{
 		set: truth(func(d *draft) *bool { return &d.skipScans })},
 	{key: "skip_batches", form: formTruth, usual: "false", help: "leave out the batches of the file",
 		set: truth(func(d *draft) *bool { return &d.skipBatches })},
+	{key: "skip_indexes", form: formTruth, usual: "false", help: "leave out the indexes of the file: scans run on the heap alone",
+		set: truth(func(d *draft) *bool { return &d.skipIndexes })},
 }
 
 // DefaultDataDir is where load keeps its data when nothing else is asked.
 const DefaultDataDir = ".durabench-data"
 
-// servers are the ways to have a server.
-var servers = []string{"embedded", "process", "docker", "endpoint"}
+// servers are the ways to have a server, pulls the times to fetch its image.
+var (
+	servers = []string{"embedded", "process", "docker", "endpoint"}
+	pulls   = []string{"missing", "always", "never"}
+)
 
 // draft is a spec in the making, with what does not go into it.
 type draft struct {
 	Spec
-	clients, threads       int64
-	skipScans, skipBatches bool
-	credentials            Credentials
+	clients, threads                    int64
+	skipScans, skipBatches, skipIndexes bool
+	credentials                         Credentials
 }
 
 // text returns the function that sets a text, which must not be empty: an empty shell variable is more likely a slip than a wish.

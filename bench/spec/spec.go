@@ -23,7 +23,11 @@ type Spec struct {
 	Server           string            `json:"server,omitempty"`   // embedded, process, docker or endpoint; empty: the first that works
 	Endpoint         string            `json:"endpoint,omitempty"` // address without credentials
 	Image            string            `json:"image,omitempty"`
-	Samples          int64             `json:"samples"` // rows, and operations of each counted leg
+	Pull             string            `json:"pull,omitempty"`          // of containers: missing, always or never; empty: missing
+	CPUs             string            `json:"cpus,omitempty"`          // that the server's container may run on, e.g. "0-3,8"; empty: as the isolation has them
+	Memory           int64             `json:"memory,omitempty"`        // bytes that the server's container may use; 0: no limit
+	KeepOnFailure    bool              `json:"keepOnFailure,omitempty"` // of a run that fails, the server's container and volume stay
+	Samples          int64             `json:"samples"`                 // rows, and operations of each counted leg
 	Clients          int               `json:"clients"`
 	Threads          int               `json:"threads"` // operations in flight per client
 	Key              corpus.KeyKind    `json:"key"`
@@ -40,6 +44,8 @@ type Spec struct {
 	ShowSample       bool              `json:"showSample,omitempty"`
 	Engine           map[string]string `json:"engine,omitempty"` // the engine's own settings
 	Value            map[string]any    `json:"value"`            // the value template as written: strings, arrays, nested tables
+	Scans            []Scan            `json:"scans,omitempty"`
+	Batches          []Batch           `json:"batches,omitempty"`
 }
 
 // Digest returns the SHA-256 of the spec's canonical JSON in hex: fields in the order above, map keys sorted, no white space.

@@ -64,15 +64,10 @@ func (b *builder) checkInFlight() {
 
 // checkServer checks how the database is to be had, apart from what the engine itself allows.
 func (b *builder) checkServer() {
-	if b.given("image") {
-		b.problem("image", "not available yet: containers are still to come")
-	}
-	if b.Server == "docker" {
-		b.problem("server", "docker is not available yet: use process, or endpoint with a server of your own")
-	}
 	if b.bad["server"] || b.bad["endpoint"] {
 		return
 	}
+	b.checkContainer()
 	switch {
 	case b.Endpoint != "" && b.Server == "":
 		b.Server = "endpoint"
@@ -83,18 +78,24 @@ func (b *builder) checkServer() {
 	}
 }
 
-// checkWorkload refuses what a workload file asks for and cannot be run yet, once for each kind of entry.
-func (b *builder) checkWorkload() {
-	refuse := func(key, flag string, count int, skipped bool, one string) {
-		if count == 0 || skipped {
-			return
+// containers are the settings of containers, which mean nothing to a server that is had in another way.
+var containers = []string{"image", "pull", "cpus", "memory", "keep_on_failure"}
+
+// checkContainer has who asks for something of a container get one, and refuses it beside another way to have the server.
+func (b *builder) checkContainer() {
+	for _, key := range containers {
+		switch {
+		case !b.given(key) || b.bad[key]:
+		case b.Server == "" && b.Endpoint == "":
+			b.Server = "docker"
+		case b.Server != "docker":
+			way := b.Server
+			if way == "" {
+				way = "endpoint"
+			}
+			b.problem(key, "belongs to containers, and server %s has none: ask for --server docker, or leave it out", way)
 		}
-		p := b.file.at(key, fmt.Sprintf("%s are not available yet (%s); --%s leaves them out", key, entries(count, one, "entries"), flag))
-		p.Key = ""
-		b.problems = append(b.problems, p)
 	}
-	refuse("scans", "skip-scans", len(b.file.Scans), b.skipScans, "entry")
-	refuse("batches", "skip-batches", len(b.file.Batches), b.skipBatches, "entry")
 }
 
 // checkEngine checks the engine's name, and what is asked against what it can.
@@ -130,7 +131,7 @@ func (b *builder) checkEngine() {
 
 // checkWays checks that the engine can be had in the way that is asked.
 func (b *builder) checkWays(engine EngineFacts) {
-	if b.Server == "" || b.Server == "docker" || b.bad["server"] || slices.Contains(engine.Servers, b.Server) {
+	if b.Server == "" || b.bad["server"] || slices.Contains(engine.Servers, b.Server) {
 		return
 	}
 	key := "server"

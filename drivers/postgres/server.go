@@ -3,8 +3,10 @@ package postgres
 import (
 	"fmt"
 	"net"
+	"path"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/durabench/durabench/drivers"
@@ -40,6 +42,9 @@ var server = &drivers.Server{
 	User:       serverUser,
 	NotRoot:    true,
 	StopSignal: int(syscall.SIGINT), // the fast shutdown; SIGTERM would wait for clients to leave
+	Env:        containerEnvironment,
+
+	SharedMemory: sharedMemory,
 }
 
 // initCommand makes a cluster. Encoding and locale are fixed, because initdb would take those of whoever starts it; checksums are as the
@@ -55,21 +60,45 @@ func initCommand(l drivers.Launch) []string {
 	}
 }
 
-func serverCommand(l drivers.Launch) []string {
-	sockets := l.Dir
-	if len(sockets) > longestSocket {
-		sockets = "" // TCP carries everything; the socket is for people
+// containerEnvironment has the image's entrypoint make the cluster that initCommand makes.
+func containerEnvironment(l drivers.Launch) map[string]string {
+	return map[string]string{
+		"POSTGRES_USER": serverUser, "POSTGRES_DB": serverDatabase, "POSTGRES_PASSWORD_FILE": path.Join(l.Dir, passwordFile),
+		"POSTGRES_INITDB_ARGS": "--auth=scram-sha-256 --encoding=UTF8 --locale=C", "POSTGRES_HOST_AUTH_METHOD": "scram-sha-256", "PGDATA": l.Data,
 	}
+}
+
+func serverCommand(l drivers.Launch) []string {
 	command := []string{l.Binary, "-D", l.Data}
 	set := func(name, value string) { command = append(command, "-c", name+"="+value) }
 	set("listen_addresses", l.Host)
 	set("port", strconv.Itoa(l.Port))
-	set("unix_socket_directories", sockets)
+	if !l.Container { // there the entrypoint looks for the socket where the vendor has it
+		sockets := l.Dir
+		if len(sockets) > longestSocket {
+			sockets = "" // TCP carries everything; the socket is for people
+		}
+		set("unix_socket_directories", sockets)
+	}
 	set("max_connections", strconv.Itoa(max(vendorConnections, l.Connections+extraConnections)))
 	for _, s := range l.Settings {
 		set(s.Name, s.Value)
 	}
 	return command
+}
+
+// sharedMemory bounds what parallel plans share, which is all that PostgreSQL has in /dev/shm (its cache is anonymous memory): each connection may
+// run a hash join whose leader and two workers, the vendor's max_parallel_workers_per_gather, put work_mem × hash_mem_multiplier = 2 each into one
+// table; and one parallel index build or vacuum takes maintenance_work_mem.
+func sharedMemory(l drivers.Launch) int64 {
+	const mb, least, processes, multiplier = int64(1) << 20, int64(256) << 20, 3, 2
+	megabytes := map[string]int64{"work_mem": 4, "maintenance_work_mem": 64} // the vendor's defaults
+	for _, s := range l.Settings {
+		if n, err := strconv.ParseInt(strings.TrimSuffix(s.Value, "MB"), 10, 64); err == nil {
+			megabytes[s.Name] = n
+		}
+	}
+	return max(least, int64(l.Connections)*processes*multiplier*megabytes["work_mem"]*mb+megabytes["maintenance_work_mem"]*mb)
 }
 
 func serverEndpoint(l drivers.Launch) string {

@@ -10,7 +10,7 @@ func init() {
 	drivers.Register(respbase.Product{
 		Name:  "redis",
 		Title: "Redis",
-		Modes: []drivers.ServerMode{drivers.Process, drivers.Endpoint},
+		Modes: []drivers.ServerMode{drivers.Process, drivers.Docker, drivers.Endpoint},
 		// Valkey where Redis is not: it serves the same protocol and reads the same file. The result names what answered.
 		Server: respbase.Server([]string{"redis-server", "valkey-server"}, "install Redis: apt-get install redis-server, dnf install redis or brew install redis", "redis:8.0.3"),
 	}.Engine())

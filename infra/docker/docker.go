@@ -29,6 +29,8 @@ var (
 	ErrImage = errors.New("no image")
 	// ErrVolume tells that a volume is not there, is not ours or is in use.
 	ErrVolume = errors.New("volume cannot be used")
+	// ErrNoContainer tells that a run has no container.
+	ErrNoContainer = errors.New("no container")
 	// ErrNotReady tells that the server exited or gave no answer in time. The error carries the end of its log.
 	ErrNotReady = errors.New("server is not ready")
 )

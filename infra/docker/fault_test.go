@@ -303,7 +303,7 @@ func TestAnImageWithoutTheServerSaysSo(t *testing.T) {
 	c, api := engine(t)
 	run := runID(t, c, api)
 	o := postgres(t, run)
-	o.Image = redisImage(t)
+	o.Image = images.Redis(t)
 	_, err := c.Start(t.Context(), o)
 	if err == nil || !strings.Contains(err.Error(), "postgres") {
 		t.Errorf("error is %v", err)

@@ -20,7 +20,7 @@ func (c *Client) Logs(ctx context.Context, runID string, tail int) (string, erro
 		return "", err
 	}
 	if len(all) == 0 {
-		return "", fmt.Errorf("read the log of run %s: it has no container", runID)
+		return "", fmt.Errorf("read the log of run %s: %w", runID, ErrNoContainer)
 	}
 	password, _, err := c.get(ctx, all[0].ID, passwordFile)
 	if err != nil {

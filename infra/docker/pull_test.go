@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/durabench/durabench/infra/docker"
+	"github.com/durabench/durabench/infra/docker/testimage"
 )
 
 // registry serves one image, as a registry on this machine does: container engines need no certificate of those.
@@ -90,14 +91,12 @@ func marshal(t *testing.T, value any) []byte {
 func TestImagesArePulledByThePolicy(t *testing.T) {
 	c, api := engine(t)
 	run := runID(t, c, api)
-	files, err := redisFiles("pulled")
-	unless(t, err)
+	files, err := testimage.RedisFiles("pulled")
+	testimage.Unless(t, err)
 	server, name, digest := registry(t, files)
 	o := redis(t, run)
 	o.Image = name + ":1.0"
-	images.Lock()
-	images.made = append(images.made, o.Image)
-	images.Unlock()
+	images.Add(o.Image)
 
 	o.Pull = docker.PullNever
 	if _, err := c.Start(t.Context(), o); !errors.Is(err, docker.ErrImage) || !strings.Contains(err.Error(), "--pull never") || !strings.Contains(err.Error(), o.Image) {

@@ -22,7 +22,7 @@ func TestReapTouchesOnlyOurs(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	tag := redisImage(t)
+	tag := images.Redis(t)
 	foreign := map[string]map[string]string{
 		"durabench-redis-" + over + "-x": nil,                                                   // a name like ours
 		over + "-label":                  {"durabench": "1"},                                    // as an image's label might be

@@ -101,7 +101,7 @@ func (c *Client) Credentials(ctx context.Context, runID string, server *drivers.
 			return drivers.Credentials{User: server.User, Password: password}, nil
 		}
 	}
-	return drivers.Credentials{}, fmt.Errorf("read the password of the server of run %s: it has no container", runID)
+	return drivers.Credentials{}, fmt.Errorf("read the password of the server of run %s: %w", runID, ErrNoContainer)
 }
 
 // describe asks the engine about a container. The password is not in it.

@@ -34,44 +34,13 @@ func runID(t *testing.T, c *docker.Client, api *client.Client) string {
 // redis are the options of a Redis server without persistence.
 func redis(t *testing.T, run string) docker.Options {
 	t.Helper()
-	return options(t, "redis", run, redisImage(t), drivers.TierNone)
+	return options(t, "redis", run, images.Redis(t), drivers.TierNone)
 }
 
 // postgres are the options of a PostgreSQL server.
 func postgres(t *testing.T, run string) docker.Options {
 	t.Helper()
-	o := options(t, "postgres", run, postgresImage(t), drivers.TierOS)
-	server := *containerised(o.Server)
-	server.SharedMemory = func(drivers.Launch) int64 { return 256 << 20 }
-	o.Server = &server
-	return o
-}
-
-// containerised says of PostgreSQL what the official image wants to know, unless the driver does already.
-func containerised(server *drivers.Server) *drivers.Server {
-	if server.Env != nil {
-		return server
-	}
-	s := *server
-	s.Env = func(l drivers.Launch) map[string]string {
-		return map[string]string{
-			"POSTGRES_USER": s.User, "POSTGRES_DB": "postgres", "POSTGRES_PASSWORD_FILE": l.Dir + "/initdb.password",
-			"POSTGRES_INITDB_ARGS":      "--auth=scram-sha-256 --encoding=UTF8 --locale=C",
-			"POSTGRES_HOST_AUTH_METHOD": "scram-sha-256", "PGDATA": l.Data,
-		}
-	}
-	s.Command = func(l drivers.Launch) []string {
-		// The entrypoint looks for the socket where the vendor has it.
-		var command []string
-		for _, word := range server.Command(l) {
-			if strings.HasPrefix(word, "unix_socket_directories=") {
-				word = "unix_socket_directories=/var/run/postgresql"
-			}
-			command = append(command, word)
-		}
-		return command
-	}
-	return &s
+	return options(t, "postgres", run, images.Postgres(t), drivers.TierOS)
 }
 
 func options(t *testing.T, name, run, image string, tier drivers.Tier) docker.Options {

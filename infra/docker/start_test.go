@@ -288,7 +288,7 @@ func TestAContainerThatNobodyStartsIsReplaced(t *testing.T) {
 	if err := c.Stop(t.Context(), run, false); err != nil {
 		t.Fatal(err)
 	}
-	made, err := api.ContainerCreate(t.Context(), &container.Config{Image: redisImage(t), Labels: labels}, nil, nil, nil, first.Name)
+	made, err := api.ContainerCreate(t.Context(), &container.Config{Image: images.Redis(t), Labels: labels}, nil, nil, nil, first.Name)
 	if err != nil {
 		t.Fatal(err)
 	}

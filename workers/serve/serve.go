@@ -124,7 +124,7 @@ func (o *Options) start(c client.Client, fatal func(error)) ([]worker.Worker, er
 		OnFatalError:                 fatal,
 	})
 	host.RegisterActivity(&activities.Host{Name: o.Host, Work: o.Work})
-	host.RegisterActivity(&activities.Server{})
+	host.RegisterActivity(&activities.Server{Logger: o.Logger})
 	host.RegisterActivity(&activities.Agent{})
 	host.RegisterActivity(&activities.Leg{Executable: o.Executable, Idle: o.AgentIdle})
 	host.RegisterActivity(&activities.Dataset{})

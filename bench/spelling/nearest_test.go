@@ -1,4 +1,4 @@
-package spec
+package spelling
 
 import "testing"
 
