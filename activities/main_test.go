@@ -69,7 +69,7 @@ func newBench(t *testing.T, engine string, change func(*spec.Spec)) *bench {
 	}
 	b.environment()
 	if known, ok := drivers.Lookup(engine); ok {
-		b.plan, err = plan.New(&s, plan.Abilities{Engine: engine, Embedded: known.Embedded(), Durable: known.Durable(), Count: known.Abilities().Count})
+		b.plan, err = plan.New(&s, known.PlanAbilities(&s))
 		require.NoError(t, err)
 	}
 	t.Cleanup(func() {

@@ -26,17 +26,11 @@ func newRequest(flags *spec.Flags, remote bool) (*request, error) {
 	if !known {
 		return nil, unknownEngine(built.Spec.Database)
 	}
-	planned, err := plan.New(built.Spec, abilities(engine))
+	planned, err := plan.New(built.Spec, engine.PlanAbilities(built.Spec))
 	if err != nil {
 		return nil, usage(err)
 	}
 	return &request{Request: built, plan: planned, engine: engine}, nil
-}
-
-func abilities(engine drivers.Engine) plan.Abilities {
-	return plan.Abilities{
-		Engine: engine.Name, Embedded: engine.Embedded(), Durable: engine.Durable(), Count: engine.Abilities().Count,
-	}
 }
 
 // facts tells package spec what this build has, from the registrations.

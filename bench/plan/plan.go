@@ -8,14 +8,6 @@ import (
 	"github.com/durabench/durabench/bench/spec"
 )
 
-// Abilities is what a plan needs to know of an engine.
-type Abilities struct {
-	Engine   string `json:"engine"`
-	Embedded bool   `json:"embedded"`
-	Durable  bool   `json:"durable"` // data outlives the agent: needed for load and query modes
-	Count    bool   `json:"count"`
-}
-
 // Plan is the ordered list of steps of one benchmark.
 type Plan struct {
 	Engine string    `json:"engine"`
@@ -56,11 +48,20 @@ func New(s *spec.Spec, a Abilities) (*Plan, error) {
 	p := &Plan{Engine: a.Engine, Mode: s.Mode}
 	switch s.Mode {
 	case spec.ModeAll:
-		p.add(prepare(), calibrate(s), leg(s, Create), leg(s, Read), leg(s, Update), leg(s, Delete))
+		p.add(prepare(), calibrate(s), leg(s, Create), leg(s, Read), leg(s, Update))
+		p.addQueries(s, a)
+		p.add(leg(s, Delete))
+		if err := p.addBatches(s, a); err != nil {
+			return nil, err
+		}
 	case spec.ModeLoad:
 		p.add(prepare(), calibrate(s), leg(s, Create), leg(s, Update))
+		if a.Analyze {
+			p.add(analyze("analyze"))
+		}
 	case spec.ModeQuery:
 		p.add(attach(), calibrate(s), leg(s, Read))
+		p.addQueries(s, a)
 	default:
 		_, err := spec.ParseMode(string(s.Mode))
 		return nil, fmt.Errorf("plan %s: mode %w", s.Database, err)
@@ -69,6 +70,17 @@ func New(s *spec.Spec, a Abilities) (*Plan, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// addQueries appends the scans and what they need to be right and ready.
+func (p *Plan) addQueries(s *spec.Spec, a Abilities) {
+	if step, ok := truth(s, a); ok {
+		p.add(step)
+	}
+	if len(s.Scans) > 0 && a.Analyze && s.Mode == spec.ModeAll {
+		p.add(analyze("analyze"))
+	}
+	p.addScans(s, a)
 }
 
 // add appends steps. The dry engine needs no calibration: its own legs show the same cost, and a second look would only differ by noise.
@@ -149,7 +161,7 @@ func (p *Plan) Check() error {
 		if step.Effect == ReadOnly && step.Leaves != Any {
 			return fmt.Errorf("check plan of %s: step %s is read-only and leaves the dataset %s", p.Engine, step.ID, step.Leaves)
 		}
-		if step.Timed && step.Samples < 1 {
+		if step.Timed && step.Samples < 1 && step.Timing == nil {
 			return fmt.Errorf("check plan of %s: leg %s has no operations", p.Engine, step.ID)
 		}
 	}

@@ -124,7 +124,7 @@ func TestPlansHoldTogether(t *testing.T) {
 			if step.Operations() != s.Samples || step.Clients != s.Clients || step.Threads != s.Threads {
 				t.Fatalf("leg %+v does not do what is asked", step)
 			}
-			if found, ok := p.Step(step.ID); !ok || found != step {
+			if found, ok := p.Step(step.ID); !ok || !cmp.Equal(found, step) {
 				t.Fatalf("leg %s is not found by its id", step.ID)
 			}
 		}

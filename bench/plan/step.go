@@ -5,29 +5,6 @@ import (
 	"github.com/durabench/durabench/bench/spec"
 )
 
-// State is what the dataset is like between steps.
-type State string
-
-// The dataset states, in the order in which a benchmark passes them.
-const (
-	Absent  State = "absent"  // no table
-	Empty   State = "empty"   // an empty table
-	Loaded  State = "loaded"  // every row at version 0
-	Updated State = "updated" // every row at version 1
-	Deleted State = "deleted" // an empty table again
-	Any     State = "any"     // the step does not look at the dataset
-)
-
-// Effect is what a step does to the dataset; recovery follows from it alone.
-type Effect string
-
-// The effects.
-const (
-	ReadOnly   Effect = "read-only"  // may run again as it is
-	Repeatable Effect = "repeatable" // writes the same versions again: may run again as it is
-	Consuming  Effect = "consuming"  // uses up the state it needs: that state is rebuilt before it runs again
-)
-
 // Kind is what a step is.
 type Kind string
 
@@ -75,6 +52,8 @@ type Step struct {
 	Batch *Batch       `json:"batch,omitempty"`
 	Mix   *Mix         `json:"mix,omitempty"`
 	Index *query.Index `json:"index,omitempty"`
+	// Scans are what a Truth step is to work out the answers of: every scan of the plan's whose answer can be known, each once.
+	Scans []query.Scan `json:"scans,omitempty"`
 	// Timing is set in windowed legs, which have no Samples.
 	Timing *Timing `json:"timing,omitempty"`
 	// Rate is set in open-loop legs.

@@ -52,10 +52,5 @@ type Rate struct {
 	Poisson   bool    `json:"poisson,omitempty"`
 }
 
-// Timing bounds a windowed leg; the zero Timing is that of a counted one.
-type Timing struct {
-	Warmup     spec.Duration `json:"warmup,omitempty"`
-	Window     spec.Duration `json:"window,omitempty"`
-	MinSamples int64         `json:"minSamples,omitempty"`
-	MaxSamples int64         `json:"maxSamples,omitempty"`
-}
+// Timing bounds a windowed leg.
+type Timing = spec.Timing

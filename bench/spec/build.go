@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/durabench/durabench/bench/corpus"
 )
 
 // DefaultConfig is the shipped file whose value template is used when none is given.
@@ -74,6 +76,7 @@ type builder struct {
 	flags    *Flags
 	file     *File
 	facts    Facts
+	template *corpus.Template // nil when it could not be read
 	problems Problems
 	bad      map[string]bool // settings whose text could not be read: their value means nothing
 }
@@ -96,7 +99,8 @@ func Build(flags *Flags, file *File, facts Facts) (*Request, error) {
 	b.takeSeed()
 	b.checkNumbers()
 	b.checkServer()
-	b.checkWorkload()
+	b.takeScans()
+	b.takeBatches()
 	b.checkEngine()
 	b.checkSize()
 	if err := b.problems.err(); err != nil {
@@ -182,6 +186,7 @@ func (b *builder) problem(key, format string, args ...any) {
 
 // takeValue takes the file's value template, or that of the shipped default.
 func (b *builder) takeValue() {
+	defer func() { b.template, _ = corpus.ParseTemplate(b.Value) }() // its problems were reported where it was read
 	b.Value = b.file.Value
 	if b.Value != nil || b.file.unread {
 		return

@@ -39,7 +39,8 @@ var facts = Facts{
 		"crud.toml":    {Data: []byte("[value]\ntext = \"string:50\"\n")},
 		"other.toml":   {Data: []byte("clients = 3\n[value]\nnumber = \"int\"\n")},
 		"scans.toml":   {Data: []byte("\n[[scans]]\nid = \"a\"\nname = \"a\"\n")},
-		"batches.toml": {Data: []byte("[[batches]]\nname = \"a\"\noperation = \"READ\"\nbatch_size = 5\n")},
+		"batches.toml": {Data: []byte("[[batches]]\nname = \"a\"\noperation = \"CREATE\"\nbatch_size = 5\n")},
+		"indexes.toml": {Data: []byte("[value]\na = \"int\"\n[[scans]]\nid = \"a\"\nname = \"a\"\nwith_index = { fields = [\"a\"] }\n")},
 	},
 }
 
@@ -290,9 +291,8 @@ a = "nt"
 		{"what the engine itself refuses", "", []string{"-d", "postgres", "-s", "1", "--persisted"}, []string{
 			"--database: postgres always writes to disk: --persisted says nothing",
 		}},
-		{"a workload that is to come, once for each kind", workload, []string{"-d", "map", "-s", "1"}, []string{
-			"bench.toml:2: batches are not available yet (1 entry); --skip-batches leaves them out",
-			"bench.toml:7: scans are not available yet (2 entries); --skip-scans leaves them out",
+		{"a batch of rows that nobody made", workload, []string{"-d", "map", "-s", "1"}, []string{
+			"bench.toml:2: batches[0]: b: works on rows that no CREATE batch before it has made",
 		}},
 		{"broken TOML hides what it may have given, but not what the flags did", "samples = = 1\n", []string{"-t", "0"}, []string{
 			"bench.toml:1: *",
@@ -350,8 +350,8 @@ func TestBuildLeavesOutWhatIsSkipped(t *testing.T) {
 func TestBuildSaysWhichFileIsMissing(t *testing.T) {
 	for _, test := range []struct{ config, want string }{
 		{"", "--config: is empty"},
-		{"crude", "crude: no such file, and none of that name ships (batches, crud, other, scans do); did you mean crud?"},
-		{"../crud", "../crud: no such file, and none of that name ships (batches, crud, other, scans do)"},
+		{"crude", "crude: no such file, and none of that name ships (batches, crud, indexes, other, scans do); did you mean crud?"},
+		{"../crud", "../crud: no such file, and none of that name ships (batches, crud, indexes, other, scans do)"},
 		{".", ".: is a directory"},
 	} {
 		_, err := build(t, "-d", "map", "-s", "1", "--config", test.config)

@@ -25,8 +25,8 @@ type File struct {
 	Settings map[string]string // top-level keys as text, e.g. "samples": "100000"
 	Engine   map[string]string // the [engine] table; nil when there is none
 	Value    map[string]any    // the [value] table; nil when there is none
-	Scans    []Scan
-	Batches  []Batch
+	Scans    []ScanEntry
+	Batches  []BatchEntry
 
 	lines    lines
 	problems Problems
@@ -140,7 +140,7 @@ func (f *File) read(tree map[string]any) {
 	}
 	if len(f.problems) == before {
 		// What could not be decoded reads as left out, and would be reported a second time.
-		f.checkWorkload()
+		f.checkEntries()
 	}
 }
 

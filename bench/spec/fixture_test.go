@@ -1,10 +1,9 @@
 package spec
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,43 +56,54 @@ func TestCrudBenchFilesLoadUnchanged(t *testing.T) {
 	}
 }
 
-// Scans and batches are refused once each, where they begin; asked to leave them out, the rest runs.
-func TestCrudBenchFilesRunWithoutScansAndBatches(t *testing.T) {
-	entries, err := filepath.Glob(filepath.Join(fixtures, "*.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range append(entries, fixture(t, "test.toml")) {
-		args := []string{"-d", "map", "-s", "100", "--config", path}
-		_, err := build(t, args...)
-		problems := problemLines(t, err)
+// The files of crud-bench are taken whole, or in part where asked.
+func TestCrudBenchFilesAreTaken(t *testing.T) {
+	for _, name := range []string{"bench.toml", "cache.toml", "ci.toml", "memory.toml", "test.toml", "vector.toml", "vector-filtered.toml"} {
+		path := fixture(t, name)
+		args := []string{"-d", "map", "-s", "10k", "--config", path}
 		file, err := Load(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []string{refusal(file, "scans", len(file.Scans))}
-		if n := len(file.Batches); n > 0 {
-			want = append(want, refusal(file, "batches", n))
-			if file.lines.of("batches") < file.lines.of("scans") {
-				slices.Reverse(want)
-			}
-		}
-		if diff := cmp.Diff(want, problems); diff != "" {
-			t.Errorf("%s: problems differ (-want +got):\n%s", path, diff)
-		}
-		request, err := build(t, append(args, "--skip-scans", "--skip-batches")...)
+		request, err := build(t, args...)
 		if err != nil {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if len(request.Spec.Value) != len(file.Value) || len(request.Notes) == 0 {
-			t.Errorf("%s: %d columns, notes %q", path, len(request.Spec.Value), request.Notes)
+		got := request.Spec
+		if len(got.Scans) != len(file.Scans) || len(got.Batches) != len(file.Batches) || len(got.Value) != len(file.Value) || len(request.Notes) > 0 {
+			t.Errorf("%s: %d scans, %d batches, %d columns, notes %q", name, len(got.Scans), len(got.Batches), len(got.Value), request.Notes)
+		}
+		request, err = build(t, append(args, "--skip-scans", "--skip-batches")...)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := request.Spec; len(got.Scans)+len(got.Batches) > 0 || len(got.Value) != len(file.Value) || len(request.Notes) == 0 {
+			t.Errorf("%s without scans and batches: %d and %d of them, %d columns, notes %q",
+				name, len(got.Scans), len(got.Batches), len(got.Value), request.Notes)
+		}
+		request, err = build(t, append(args, "--skip-indexes")...)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, scan := range request.Spec.Scans {
+			if scan.Index != nil {
+				t.Errorf("%s: scan %s keeps its index", name, scan.ID)
+			}
 		}
 	}
 }
 
-// refusal is what Build says of entries that cannot run yet.
-func refusal(file *File, key string, n int) string {
-	return fmt.Sprintf("%s:%d: %s are not available yet (%s); --skip-%s leaves them out",
-		file.Name, file.lines.of(key), key, entries(n, "entry", "entries"), key)
+// A page of all rows that lies beyond them is refused, with the numbers.
+func TestPagesBeyondTheRowsAreRefused(t *testing.T) {
+	_, err := build(t, "-d", "map", "-s", "5000", "--config", fixture(t, "cache.toml"))
+	if got := problemLines(t, err); len(got) != 1 || !strings.HasSuffix(got[0], ":87: scans[2].start: 5000 is beyond the 5000 rows of this run; ask for more with --samples") {
+		t.Errorf("problems %q", got)
+	}
+	_, err = build(t, "-d", "map", "-s", "5050", "--config", fixture(t, "cache.toml"))
+	if got := problemLines(t, err); len(got) != 1 || !strings.HasSuffix(got[0], "scans[2].expect: 100: of the 5050 rows of this run the scan finds 50") {
+		t.Errorf("problems %q", got)
+	}
 }

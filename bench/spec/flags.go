@@ -60,7 +60,6 @@ var later = []struct {
 	bare        bool // takes no value
 	why         string
 }{
-	{"skip-indexes", "", true, "not available yet: there are no index legs to skip"},
 	{"privileged", "p", true, "not available yet: it belongs to containers"},
 	{"blocking", "b", false, "has no meaning here: Go makes threads for blocking calls as they are needed; use --clients and --threads for load"},
 	{"workers", "w", false, "has no meaning here: Go schedules its own threads on all CPUs of the process; limit them with GOMAXPROCS or a CPU set"},

@@ -37,6 +37,7 @@ var changes = map[string]struct {
 	"config":            {args: []string{"--config=other"}},
 	"engine":            {args: []string{"--engine=journal=delete"}},
 	"skip-scans":        {args: []string{"--skip-scans"}, beside: []string{"--config=scans"}},
+	"skip-indexes":      {args: []string{"--skip-indexes"}, beside: []string{"--config=indexes"}},
 	"skip-batches":      {args: []string{"--skip-batches"}, beside: []string{"--config=batches"}},
 }
 

@@ -103,6 +103,8 @@ var settings = []setting{
 		set: truth(func(d *draft) *bool { return &d.skipScans })},
 	{key: "skip_batches", form: formTruth, usual: "false", help: "leave out the batches of the file",
 		set: truth(func(d *draft) *bool { return &d.skipBatches })},
+	{key: "skip_indexes", form: formTruth, usual: "false", help: "leave out the indexes of the file: scans run on the heap alone",
+		set: truth(func(d *draft) *bool { return &d.skipIndexes })},
 }
 
 // DefaultDataDir is where load keeps its data when nothing else is asked.
@@ -117,9 +119,9 @@ var (
 // draft is a spec in the making, with what does not go into it.
 type draft struct {
 	Spec
-	clients, threads       int64
-	skipScans, skipBatches bool
-	credentials            Credentials
+	clients, threads                    int64
+	skipScans, skipBatches, skipIndexes bool
+	credentials                         Credentials
 }
 
 // text returns the function that sets a text, which must not be empty: an empty shell variable is more likely a slip than a wish.

@@ -44,6 +44,8 @@ type Spec struct {
 	ShowSample       bool              `json:"showSample,omitempty"`
 	Engine           map[string]string `json:"engine,omitempty"` // the engine's own settings
 	Value            map[string]any    `json:"value"`            // the value template as written: strings, arrays, nested tables
+	Scans            []Scan            `json:"scans,omitempty"`
+	Batches          []Batch           `json:"batches,omitempty"`
 }
 
 // Digest returns the SHA-256 of the spec's canonical JSON in hex: fields in the order above, map keys sorted, no white space.

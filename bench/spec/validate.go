@@ -98,20 +98,6 @@ func (b *builder) checkContainer() {
 	}
 }
 
-// checkWorkload refuses what a workload file asks for and cannot be run yet, once for each kind of entry.
-func (b *builder) checkWorkload() {
-	refuse := func(key, flag string, count int, skipped bool, one string) {
-		if count == 0 || skipped {
-			return
-		}
-		p := b.file.at(key, fmt.Sprintf("%s are not available yet (%s); --%s leaves them out", key, entries(count, one, "entries"), flag))
-		p.Key = ""
-		b.problems = append(b.problems, p)
-	}
-	refuse("scans", "skip-scans", len(b.file.Scans), b.skipScans, "entry")
-	refuse("batches", "skip-batches", len(b.file.Batches), b.skipBatches, "entry")
-}
-
 // checkEngine checks the engine's name, and what is asked against what it can.
 func (b *builder) checkEngine() {
 	var known []string

@@ -1,146 +1,63 @@
 package spec
 
 import (
-	"fmt"
+	"github.com/durabench/durabench/bench/query"
 )
 
-// Scan is one [[scans]] entry of a workload file. Scans are decoded, so that a file with a slip in them is refused, but are not run yet.
+// Scan is a scan to measure, resolved: everything that its entry leaves open is filled in.
 type Scan struct {
-	ID          string       `toml:"id"`
-	Name        string       `toml:"name"`
-	Runs        []ScanRun    `toml:"runs"`
-	Projection  string       `toml:"projection"` // ID, FULL or COUNT
-	Samples     *int64       `toml:"samples"`    // the older name of Iterations
-	Iterations  *int64       `toml:"iterations"`
-	Start       *int64       `toml:"start"`
-	Limit       *int64       `toml:"limit"`
-	Expect      *int64       `toml:"expect"`
-	Clients     *int64       `toml:"clients"`
-	Threads     *int64       `toml:"threads"`
-	Measure     *float64     `toml:"measurement_time"` // seconds
-	Warmup      *float64     `toml:"warmup_time"`      // seconds
-	Condition   *Dialects    `toml:"condition"`
-	OrderBy     *Dialects    `toml:"order_by"`
-	WithIndex   *ScanIndex   `toml:"with_index"`
-	WithWrites  []ScanWrites `toml:"with_writes"`
-	VectorQuery *VectorQuery `toml:"vector_query"`
+	ID   string `json:"id"` // a word of the ids of its legs
+	Runs []Run  `json:"runs"`
+	// Index is built after the legs on the heap, used by another such set of legs, and dropped; nil when there are legs on the heap alone.
+	Index *query.Index `json:"index,omitempty"`
+	// Writes are the shares of operations, 0 to 1, that are each followed by an exchange of two rows: one more leg for each.
+	Writes []float64 `json:"writes,omitempty"`
 }
 
-// ScanRun is one of several runs that share the rest of their scan; what it sets goes before what the scan sets.
-type ScanRun struct {
-	Name        string       `toml:"name"`
-	Projection  string       `toml:"projection"`
-	Samples     *int64       `toml:"samples"`
-	Iterations  *int64       `toml:"iterations"`
-	Measure     *float64     `toml:"measurement_time"`
-	Warmup      *float64     `toml:"warmup_time"`
-	VectorQuery *VectorQuery `toml:"vector_query"`
+// Run is one form of a scan.
+type Run struct {
+	Name  string     `json:"name"` // as the file has it
+	Word  string     `json:"word"` // of the ids of its legs
+	Query query.Scan `json:"query"`
+	// Expect is how many rows the file says that it finds; nil when it does not say.
+	Expect *int64 `json:"expect,omitempty"`
+	// Vector tells that the run is a search for nearest neighbours, which is planned and not available yet.
+	Vector bool `json:"vector,omitempty"`
+	Volume
 }
 
-// Dialects holds a condition or an order in each query language's own words.
-type Dialects struct {
-	SQL       string         `toml:"sql"`
-	Postgres  string         `toml:"postgres"`
-	SQLite    string         `toml:"sqlite"`
-	MySQL     string         `toml:"mysql"`
-	Neo4j     string         `toml:"neo4j"`
-	ArangoDB  string         `toml:"arangodb"`
-	SurrealDB string         `toml:"surrealdb"`
-	MongoDB   map[string]any `toml:"mongodb"`
+// Volume is how many operations a leg does and how many of them at once.
+type Volume struct {
+	Samples int64 `json:"samples,omitempty"` // operations of a counted leg; 0 in a windowed one
+	Clients int   `json:"clients"`
+	Threads int   `json:"threads"`
+	// Timing is set in windowed legs, which have no Samples.
+	Timing *Timing `json:"timing,omitempty"`
 }
 
-// ScanIndex is the index that a scan is run without and then with.
-type ScanIndex struct {
-	Fields    []string `toml:"fields"`
-	Unique    bool     `toml:"unique"`
-	IndexType string   `toml:"index_type"`
-	Skip      bool     `toml:"skip"`
+// Timing bounds a windowed leg; the zero Timing is that of a counted one.
+type Timing struct {
+	Warmup     Duration `json:"warmup,omitempty"`
+	Window     Duration `json:"window,omitempty"`
+	MinSamples int64    `json:"minSamples,omitempty"`
+	MaxSamples int64    `json:"maxSamples,omitempty"`
 }
 
-// ScanWrites mixes writes into a scan.
-type ScanWrites struct {
-	Ratio     *float64 `toml:"ratio"`
-	Mode      string   `toml:"mode"`
-	Operation string   `toml:"operation"`
-}
+// The operations of a batch.
+const (
+	BatchCreate = "CREATE"
+	BatchRead   = "READ"
+	BatchUpdate = "UPDATE"
+	BatchDelete = "DELETE"
+)
 
-// VectorQuery is a nearest-neighbour search.
-type VectorQuery struct {
-	Field         string          `toml:"field"`
-	TopK          int64           `toml:"top_k"`
-	Distance      string          `toml:"distance"`
-	IndexStrategy *VectorStrategy `toml:"index_strategy"`
-	Holdout       *VectorHoldout  `toml:"holdout"`
-	Filters       []VectorFilter  `toml:"filters"`
-	FilterIndex   bool            `toml:"filter_index"`
-	TieEpsilon    float64         `toml:"tie_epsilon"`
-}
-
-// VectorStrategy is how vectors are indexed; each kind uses its own knobs.
-type VectorStrategy struct {
-	Kind           string  `toml:"kind"`
-	M              int64   `toml:"m"`
-	EfConstruction int64   `toml:"ef_construction"`
-	EfSearch       Sweep   `toml:"ef_search"`
-	Degree         int64   `toml:"degree"`
-	LBuild         int64   `toml:"l_build"`
-	Alpha          float64 `toml:"alpha"`
-	LSearch        Sweep   `toml:"l_search"`
-}
-
-// Sweep is one number or a list of them, each measured on the same index.
-type Sweep []int64
-
-// VectorHoldout describes the query vectors.
-type VectorHoldout struct {
-	Count int64 `toml:"count"`
-	Seed  int64 `toml:"seed"`
-}
-
-// VectorFilter restricts a search to rows that match.
-type VectorFilter struct {
-	Name  string `toml:"name"`
-	Field string `toml:"field"`
-	Op    string `toml:"op"`
-	Value any    `toml:"value"`
-}
-
-// Batch is one [[batches]] entry of a workload file: decoded, but not run yet.
+// Batch is operations on many rows at once, resolved: operation i is on the rows i × Size to (i+1) × Size - 1.
 type Batch struct {
-	Name       string `toml:"name"`
-	Operation  string `toml:"operation"` // CREATE, READ, UPDATE or DELETE
-	BatchSize  int64  `toml:"batch_size"`
-	Samples    *int64 `toml:"samples"` // the older name of Iterations
-	Iterations *int64 `toml:"iterations"`
+	Name      string `json:"name"`
+	Operation string `json:"operation"` // one of the Batch constants
+	Size      int    `json:"size"`
+	Samples   int64  `json:"samples"`
 }
 
-// checkWorkload finds what makes an entry useless, whatever engine it runs on.
-func (f *File) checkWorkload() {
-	for i, scan := range f.Scans {
-		path := fmt.Sprintf("scans[%d]", i)
-		if scan.ID == "" {
-			f.problem(path, "has no id")
-		}
-		if (scan.Name == "") == (len(scan.Runs) == 0) {
-			f.problem(path, "wants either a name or runs")
-		}
-		if scan.Samples != nil && scan.Iterations != nil {
-			f.problem(path+".samples", "is the older name of iterations; give one of them")
-		}
-	}
-	for i, batch := range f.Batches {
-		path := fmt.Sprintf("batches[%d]", i)
-		if batch.Name == "" {
-			f.problem(path, "has no name")
-		}
-		if _, err := oneOf(batch.Operation, "CREATE", "READ", "UPDATE", "DELETE"); err != nil {
-			f.problem(path+".operation", "%v", err)
-		}
-		if batch.BatchSize < 1 {
-			f.problem(path+".batch_size", "must be at least 1, is %d", batch.BatchSize)
-		}
-		if batch.Samples != nil && batch.Iterations != nil {
-			f.problem(path+".samples", "is the older name of iterations; give one of them")
-		}
-	}
-}
+// Rows is how many rows the batch works on.
+func (b Batch) Rows() int64 { return b.Samples * int64(b.Size) }

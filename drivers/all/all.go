@@ -4,7 +4,10 @@ package all
 import (
 	_ "github.com/durabench/durabench/drivers/dry"
 	_ "github.com/durabench/durabench/drivers/map"
+	_ "github.com/durabench/durabench/drivers/mariadb"
+	_ "github.com/durabench/durabench/drivers/mysql"
 	_ "github.com/durabench/durabench/drivers/postgres"
 	_ "github.com/durabench/durabench/drivers/redis"
 	_ "github.com/durabench/durabench/drivers/sqlite"
+	_ "github.com/durabench/durabench/drivers/surrealdb"
 )

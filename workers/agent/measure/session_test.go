@@ -45,7 +45,7 @@ func newRun(t *testing.T, engine string, change func(*spec.Spec)) *run {
 	r := &run{t: t, spec: s, dir: t.TempDir(), attempt: 1}
 	known, ok := drivers.Lookup(engine)
 	require.True(t, ok)
-	p, err := plan.New(&s, plan.Abilities{Engine: engine, Embedded: known.Embedded(), Durable: known.Durable(), Count: known.Abilities().Count})
+	p, err := plan.New(&s, known.PlanAbilities(&s))
 	require.NoError(t, err)
 	r.plan = p
 	r.open()

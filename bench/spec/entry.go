@@ -1,0 +1,111 @@
+package spec
+
+// ScanEntry is one [[scans]] entry of a workload file, as written.
+type ScanEntry struct {
+	ID          string       `toml:"id"`
+	Name        string       `toml:"name"`
+	Runs        []RunEntry   `toml:"runs"`
+	Projection  string       `toml:"projection"` // ID, FULL or COUNT
+	Samples     *int64       `toml:"samples"`    // the older name of Iterations
+	Iterations  *int64       `toml:"iterations"`
+	Start       *int64       `toml:"start"`
+	Limit       *int64       `toml:"limit"`
+	Expect      *int64       `toml:"expect"`
+	Clients     *int64       `toml:"clients"`
+	Threads     *int64       `toml:"threads"`
+	Measure     *float64     `toml:"measurement_time"` // seconds
+	Warmup      *float64     `toml:"warmup_time"`      // seconds
+	Condition   *Dialects    `toml:"condition"`
+	OrderBy     *Dialects    `toml:"order_by"`
+	WithIndex   *ScanIndex   `toml:"with_index"`
+	WithWrites  []ScanWrites `toml:"with_writes"`
+	VectorQuery *VectorQuery `toml:"vector_query"`
+}
+
+// RunEntry is one of several runs that share the rest of their scan; what it sets goes before what the scan sets.
+type RunEntry struct {
+	Name        string       `toml:"name"`
+	Projection  string       `toml:"projection"`
+	Samples     *int64       `toml:"samples"`
+	Iterations  *int64       `toml:"iterations"`
+	Measure     *float64     `toml:"measurement_time"`
+	Warmup      *float64     `toml:"warmup_time"`
+	VectorQuery *VectorQuery `toml:"vector_query"`
+}
+
+// Dialects holds a condition or an order in each query language's own words.
+type Dialects struct {
+	SQL       string         `toml:"sql"`
+	Postgres  string         `toml:"postgres"`
+	SQLite    string         `toml:"sqlite"`
+	MySQL     string         `toml:"mysql"`
+	Neo4j     string         `toml:"neo4j"`
+	ArangoDB  string         `toml:"arangodb"`
+	SurrealDB string         `toml:"surrealdb"`
+	MongoDB   map[string]any `toml:"mongodb"`
+}
+
+// ScanIndex is the index that a scan is run without and then with.
+type ScanIndex struct {
+	Fields    []string `toml:"fields"`
+	Unique    bool     `toml:"unique"`
+	IndexType string   `toml:"index_type"`
+	Skip      bool     `toml:"skip"`
+}
+
+// ScanWrites mixes writes into a scan.
+type ScanWrites struct {
+	Ratio     *float64 `toml:"ratio"`
+	Mode      string   `toml:"mode"`
+	Operation string   `toml:"operation"`
+}
+
+// VectorQuery is a nearest-neighbour search.
+type VectorQuery struct {
+	Field         string          `toml:"field"`
+	TopK          int64           `toml:"top_k"`
+	Distance      string          `toml:"distance"`
+	IndexStrategy *VectorStrategy `toml:"index_strategy"`
+	Holdout       *VectorHoldout  `toml:"holdout"`
+	Filters       []VectorFilter  `toml:"filters"`
+	FilterIndex   bool            `toml:"filter_index"`
+	TieEpsilon    float64         `toml:"tie_epsilon"`
+}
+
+// VectorStrategy is how vectors are indexed; each kind uses its own knobs.
+type VectorStrategy struct {
+	Kind           string  `toml:"kind"`
+	M              int64   `toml:"m"`
+	EfConstruction int64   `toml:"ef_construction"`
+	EfSearch       Sweep   `toml:"ef_search"`
+	Degree         int64   `toml:"degree"`
+	LBuild         int64   `toml:"l_build"`
+	Alpha          float64 `toml:"alpha"`
+	LSearch        Sweep   `toml:"l_search"`
+}
+
+// Sweep is one number or a list of them, each measured on the same index.
+type Sweep []int64
+
+// VectorHoldout describes the query vectors.
+type VectorHoldout struct {
+	Count int64 `toml:"count"`
+	Seed  int64 `toml:"seed"`
+}
+
+// VectorFilter restricts a search to rows that match.
+type VectorFilter struct {
+	Name  string `toml:"name"`
+	Field string `toml:"field"`
+	Op    string `toml:"op"`
+	Value any    `toml:"value"`
+}
+
+// BatchEntry is one [[batches]] entry of a workload file, as written.
+type BatchEntry struct {
+	Name       string `toml:"name"`
+	Operation  string `toml:"operation"` // CREATE, READ, UPDATE or DELETE
+	BatchSize  int64  `toml:"batch_size"`
+	Samples    *int64 `toml:"samples"` // the older name of Iterations
+	Iterations *int64 `toml:"iterations"`
+}

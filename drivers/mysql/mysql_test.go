@@ -1,0 +1,34 @@
+package mysql_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/conformance"
+	_ "github.com/durabench/durabench/drivers/mysql"
+)
+
+// The environment variables name a MySQL server to run the suite against, whose database "durabench" is ours to fill: no package of a stable
+// distribution has one. Everything but names and settings is tested with MariaDB in drivers/mariadb.
+const (
+	endpointEnv = "DURABENCH_TEST_MYSQL"          // mysql://127.0.0.1:3306
+	passwordEnv = "DURABENCH_TEST_MYSQL_PASSWORD" // of root
+)
+
+func TestConformance(t *testing.T) {
+	endpoint := os.Getenv(endpointEnv)
+	if endpoint == "" {
+		t.Skipf("set %s and %s to a MySQL server", endpointEnv, passwordEnv)
+	}
+	engine, _ := drivers.Lookup("mysql")
+	conformance.Run(t, conformance.Harness{
+		Engine: engine,
+		Configure: func(t *testing.T, config *drivers.Config) {
+			if config.Tier != drivers.TierOS || config.Profile.Optimised {
+				t.Skip("the server is as its vendor ships it")
+			}
+			config.Endpoint, config.Credentials = endpoint, drivers.Credentials{User: "root", Password: os.Getenv(passwordEnv)}
+		},
+	})
+}

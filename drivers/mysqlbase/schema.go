@@ -1,0 +1,208 @@
+package mysqlbase
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/drivers"
+)
+
+// keyColumn is the key's column, table the name of the table, mark the comment on a table of ours: one without it is left alone.
+const (
+	keyColumn = "`" + corpus.KeyColumn + "`"
+	tableName = "`" + drivers.Table + "`"
+	mark      = "durabench: made and dropped by benchmark runs"
+)
+
+const (
+	// maxColumns is InnoDB's limit of columns per table, less one for the key.
+	maxColumns = 1017 - 1
+	// maxInline is the longest text or binary value, in bytes, that gets a VARCHAR or VARBINARY: InnoDB's keys have at most 3,072 bytes, and a
+	// character may take four of them.
+	maxInline = 3072 / 4
+	// inlineBudget bounds those of one row together: the server allows a row 65,535 bytes, longer types not counted.
+	inlineBudget = 48 << 10
+)
+
+// column is a column of the table.
+type column struct {
+	name  string // quoted
+	field *corpus.Field
+	sql   string // type as CREATE TABLE takes it
+	// inline tells that the type can be indexed whole; a TEXT or BLOB only by a prefix.
+	inline bool
+}
+
+// schema is the shape of the table for a corpus.
+type schema struct {
+	template *corpus.Template
+	key      corpus.KeyKind
+	keySQL   string
+	columns  []column
+}
+
+// newSchema chooses the columns' types. It refuses what the server cannot hold.
+func newSchema(p Product, c *corpus.Corpus) (*schema, error) {
+	fields := c.Template().Columns()
+	if len(fields) > maxColumns {
+		return nil, drivers.Unsupported{Why: fmt.Sprintf("%s tables have at most %d columns beside the key, the value template has %d", p.Title, maxColumns, len(fields))}
+	}
+	s := &schema{template: c.Template(), key: c.KeyKind(), keySQL: keyType(c.KeyKind())}
+	budget := inlineBudget
+	names := map[string]string{}
+	for i := range fields {
+		f := &fields[i]
+		folded := strings.ToLower(f.Name)
+		if other, taken := names[folded]; taken {
+			return nil, drivers.Unsupported{Why: fmt.Sprintf("%s does not tell the columns %s and %s apart: it ignores case in their names", p.Title, other, f.Name)}
+		}
+		names[folded] = f.Name
+		if folded == corpus.KeyColumn {
+			return nil, drivers.Unsupported{Why: fmt.Sprintf("%s does not tell the column %s from the key's, %s: it ignores case in their names", p.Title, f.Name, corpus.KeyColumn)}
+		}
+		column := column{name: quote(f.Name), field: f}
+		if err := column.choose(p, &budget); err != nil {
+			return nil, err
+		}
+		s.columns = append(s.columns, column)
+	}
+	return s, nil
+}
+
+// keyType is the type of the key's column. Text keys are ASCII and compared by bytes.
+func keyType(kind corpus.KeyKind) string {
+	switch kind {
+	case corpus.KeyInteger:
+		return "BIGINT"
+	case corpus.KeyUUID:
+		return "BINARY(16)"
+	default:
+		return fmt.Sprintf("VARCHAR(%d) CHARACTER SET ascii COLLATE ascii_bin", kind.Len())
+	}
+}
+
+// choose sets the type of the column.
+func (c *column) choose(p Product, budget *int) error {
+	f := c.field
+	c.inline = true
+	switch f.Kind {
+	case corpus.Bool:
+		c.sql = "BOOLEAN"
+	case corpus.Int:
+		c.sql = "BIGINT"
+	case corpus.Float:
+		c.sql = "DOUBLE"
+	case corpus.Decimal:
+		c.sql = "DECIMAL(19,4)" // every int64 of units
+	case corpus.String:
+		collated := " CHARACTER SET utf8mb4 COLLATE " + p.collation()
+		if c.inline = take(budget, f.MaxLen, 4); c.inline {
+			c.sql = fmt.Sprintf("VARCHAR(%d)", max(f.MaxLen, 1)) + collated
+		} else {
+			c.sql = long(f.MaxLen, "TEXT") + collated
+		}
+	case corpus.Bytes:
+		if c.inline = take(budget, f.MaxLen, 1); c.inline {
+			c.sql = fmt.Sprintf("VARBINARY(%d)", max(f.MaxLen, 1))
+		} else {
+			c.sql = long(f.MaxLen, "BLOB")
+		}
+	case corpus.UUID:
+		c.sql = "BINARY(16)"
+	case corpus.DateTime:
+		c.sql = "DATETIME(6)"
+	case corpus.Array, corpus.Object:
+		c.sql, c.inline = "JSON", false
+	case corpus.Vector:
+		// Four bytes per component, the least significant first: the form that both vendors' vector types take.
+		c.sql, c.inline = long(4*f.Dim, "BLOB"), false
+	default:
+		return drivers.Unsupported{Why: fmt.Sprintf("column %s: no %s type for values of kind %s", f.Name, p.Title, f.Kind)}
+	}
+	return nil
+}
+
+// take tells whether a value of so many characters fits into the row itself, and takes its bytes off the budget.
+func take(budget *int, characters, bytesEach int) bool {
+	need := max(characters, 1) * bytesEach
+	if characters > maxInline || need > *budget {
+		return false
+	}
+	*budget -= need
+	return true
+}
+
+// long is the smallest type of TEXT or BLOB that holds so many bytes.
+func long(size int, kind string) string {
+	switch {
+	case size < 1<<16:
+		return kind
+	case size < 1<<24:
+		return "MEDIUM" + kind
+	default:
+		return "LONG" + kind
+	}
+}
+
+// quote quotes an identifier.
+func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
+
+// names lists the columns, the key first.
+func (s *schema) names() string {
+	names := []string{keyColumn}
+	for _, c := range s.columns {
+		names = append(names, c.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// The operations, as indexes of session.statements.
+const (
+	create = iota
+	read
+	update
+	remove
+	operations
+)
+
+// statements are the operations' SQL.
+func (s *schema) statements() [operations]string {
+	var columns, sets []string
+	for _, c := range s.columns {
+		columns = append(columns, c.name)
+		sets = append(sets, c.name+" = ?")
+	}
+	places := "(?" + strings.Repeat(", ?", len(s.columns)) + ")"
+	return [operations]string{
+		create: fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", tableName, s.names(), places),
+		read:   fmt.Sprintf("SELECT %s FROM %s WHERE %s = ?", strings.Join(columns, ", "), tableName, keyColumn),
+		update: fmt.Sprintf("UPDATE %s SET %s WHERE %s = ?", tableName, strings.Join(sets, ", "), keyColumn),
+		remove: fmt.Sprintf("DELETE FROM %s WHERE %s = ?", tableName, keyColumn),
+	}
+}
+
+// loadSQL writes n rows, whether or not they are there already.
+func (s *schema) loadSQL(n int) string {
+	places := "(?" + strings.Repeat(", ?", len(s.columns)) + ")"
+	return fmt.Sprintf("REPLACE INTO %s (%s) VALUES %s", tableName, s.names(), places+strings.Repeat(", "+places, n-1))
+}
+
+// createSQL makes the table.
+func (s *schema) createSQL() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "CREATE TABLE %s (%s %s NOT NULL PRIMARY KEY", tableName, keyColumn, s.keySQL)
+	for _, c := range s.columns {
+		fmt.Fprintf(&b, ", %s %s NOT NULL", c.name, c.sql)
+	}
+	b.WriteString(") ENGINE=InnoDB")
+	return b.String() + fmt.Sprintf(" COMMENT='%s'", comment(b.String()))
+}
+
+// comment is the comment on a table made by the SQL: it tells tables of ours from others, and those of one spec from those of another.
+func comment(sql string) string {
+	sum := sha256.Sum256([]byte(sql))
+	return mark + ", shape " + hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,72 @@
+package drivers
+
+import (
+	"errors"
+
+	"github.com/durabench/durabench/bench/plan"
+	"github.com/durabench/durabench/bench/query"
+	"github.com/durabench/durabench/bench/spec"
+)
+
+// IndexNeeder is a Client whose engine runs some scans on an index only, such as a full-text search that its language cannot express otherwise.
+type IndexNeeder interface {
+	// NeedsIndex says why the scan cannot run without the index that its legs are planned with, "" when it can. It is pure, and also called
+	// on the nil pointer Engine.Ability.
+	NeedsIndex(s *query.Scan, index query.Index) string
+}
+
+// PlanAbilities returns what a plan of the spec needs to know of the engine. No server is needed.
+func (e Engine) PlanAbilities(s *spec.Spec) plan.Abilities {
+	_, analyze := e.DatabaseAbility.(Analyzer)
+	a := plan.Abilities{
+		Engine: e.Name, Embedded: e.Embedded(), Durable: e.Durable(), Count: e.Abilities().Count, Analyze: analyze, Unsupported: map[string]string{},
+	}
+	refuse := func(key string, err error) {
+		if err != nil {
+			a.Unsupported[key] = reason(err)
+		}
+	}
+	for _, scan := range s.Scans {
+		if scan.Index != nil {
+			refuse(plan.IndexKey(scan), e.canIndex(*scan.Index))
+		}
+		for _, run := range scan.Runs {
+			refuse(plan.ScanKey(scan, run), e.canScan(&run.Query))
+			if needer, ok := e.Ability.(IndexNeeder); ok && scan.Index != nil {
+				if why := needer.NeedsIndex(&run.Query, *scan.Index); why != "" {
+					a.Unsupported[plan.HeapKey(scan, run)] = why
+				}
+			}
+		}
+	}
+	if _, ok := e.Ability.(Batcher); !ok {
+		a.Unsupported[plan.BatchKey] = e.Title + " has no batches here"
+	}
+	return a
+}
+
+// canScan tells why the engine cannot run a scan.
+func (e Engine) canScan(s *query.Scan) error {
+	scanner, ok := e.Ability.(Scanner)
+	if !ok {
+		return Unsupported{e.Title + " has no scans here"}
+	}
+	return scanner.CanScan(s)
+}
+
+// canIndex tells why the engine cannot build an index.
+func (e Engine) canIndex(index query.Index) error {
+	indexer, ok := e.DatabaseAbility.(Indexer)
+	if !ok {
+		return Unsupported{e.Title + " has no indexes here"}
+	}
+	return indexer.CanIndex(index)
+}
+
+// reason is what an error says of an ability, without the word that it begins with.
+func reason(err error) string {
+	if unsupported, ok := errors.AsType[Unsupported](err); ok {
+		return unsupported.Why
+	}
+	return err.Error()
+}
