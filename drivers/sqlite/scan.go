@@ -134,7 +134,7 @@ func appendLiterals(params []byte, literals []query.Literal) []byte {
 			params = appendInteger(params, l.Int)
 		case corpus.Float:
 			params = appendReal(params, l.Float)
-		case corpus.Bytes:
+		case corpus.Bytes, corpus.UUID: // a key may be a uuid
 			params = appendBlob(params, l.Bytes)
 		default:
 			params = appendText(params, []byte(l.Text))
@@ -201,7 +201,7 @@ func (r *reader) steps(ctx context.Context, on *statement, answer *drivers.Answe
 			counted = len(answer.Bytes)
 			err = ctx.Err()
 		}
-		if err != nil {
+		if err != nil || n < most {
 			return err
 		}
 	}
