@@ -38,6 +38,9 @@ type Harness struct {
 	// Refuses tells which bound scans the engine cannot run while there are no indexes; nil when there are none. A scan that is refused with
 	// drivers.Unsupported where this says no fails the suite.
 	Refuses func(s *query.Scan) bool
+	// Conflicts is why the engine refuses a write, with class conflict, that meets another write of the same row; empty when it makes the one wait
+	// for the other. The suite then tries such writes again, where callers work on one row.
+	Conflicts string
 	// Stall makes the server keep operations on the open database of config waiting until release is called, e.g. by locking the table from
 	// a connection of its own. Optional: with it the suite interrupts operations that are certainly in flight. Release is called
 	// exactly once; operations that waited may succeed after it.
