@@ -285,7 +285,7 @@ func aggregate(f query.Func, kind corpus.Kind, value string) string {
 }
 
 var comparisons = map[query.Op]string{
-	query.Eq: " = ", query.Ne: " != ", query.Lt: " < ", query.Lte: " <= ", query.Gt: " > ", query.Gte: " >= ",
+	query.Eq: " = ", query.Lt: " < ", query.Lte: " <= ", query.Gt: " > ", query.Gte: " >= ",
 }
 
 // condition writes a predicate. It is true or false, so that ! turns it into exactly its opposite; what SurrealQL itself takes for true of a
@@ -321,7 +321,10 @@ func (r *renderer) condition(p *query.Predicate) error {
 	switch p.Op {
 	case query.IsNull:
 		r.write(value, " = NONE")
-	case query.Ne, query.Lt, query.Lte:
+	case query.Ne:
+		r.write(value, " != NONE AND ", value, " != ")
+		r.bind(p.Values[0])
+	case query.Lt, query.Lte:
 		r.write(value, " > NONE AND ", value, comparisons[p.Op])
 		r.bind(p.Values[0])
 	case query.Eq, query.Gt, query.Gte:
