@@ -49,6 +49,7 @@ type renderer struct {
 	corpus *corpus.Corpus
 	// words tells whether a full-text index on the path is there to be asked; otherwise texts are taken apart one by one.
 	words func(query.Path) bool
+	asked bool // a full-text index
 	out   strings.Builder
 }
 
@@ -190,7 +191,7 @@ func (r *renderer) source() error {
 		return nil
 	}
 	r.write(" WHERE ")
-	return r.condition(s.Where)
+	return r.condition(s.Where, true)
 }
 
 // dialect is SurrealQL's name in query.Raw.
@@ -289,19 +290,19 @@ var comparisons = map[query.Op]string{
 }
 
 // condition writes a predicate. It is true or false, so that ! turns it into exactly its opposite; what SurrealQL itself takes for true of a
-// NONE, which stands below all values and is unequal to them, is ruled out.
-func (r *renderer) condition(p *query.Predicate) error {
+// NONE, which stands below all values and is unequal to them, is ruled out. must tells that no row is found for which it is false.
+func (r *renderer) condition(p *query.Predicate, must bool) error {
 	switch p.Op {
 	case query.And:
-		return r.join(p.Args, " AND ")
+		return r.join(p.Args, " AND ", must)
 	case query.Or:
-		return r.join(p.Args, " OR ")
+		return r.join(p.Args, " OR ", must && len(p.Args) == 1)
 	case query.Not:
 		if len(p.Args) != 1 {
 			return fmt.Errorf("%s has %d arguments, not one", p.Op, len(p.Args))
 		}
 		r.write("!(")
-		if err := r.condition(p.Args[0]); err != nil {
+		if err := r.condition(p.Args[0], false); err != nil {
 			return err
 		}
 		r.write(")")
@@ -339,13 +340,13 @@ func (r *renderer) condition(p *query.Predicate) error {
 		r.write(value, " IN ")
 		r.bindList(p.Values)
 	default:
-		return r.within(p, value)
+		return r.within(p, value, must)
 	}
 	return nil
 }
 
 // join writes the arguments of And and Or, each in parentheses.
-func (r *renderer) join(args []*query.Predicate, word string) error {
+func (r *renderer) join(args []*query.Predicate, word string, must bool) error {
 	if len(args) == 0 {
 		return fmt.Errorf("and, or: no arguments")
 	}
@@ -354,7 +355,7 @@ func (r *renderer) join(args []*query.Predicate, word string) error {
 			r.write(word)
 		}
 		r.write("(")
-		if err := r.condition(p); err != nil {
+		if err := r.condition(p, must); err != nil {
 			return err
 		}
 		r.write(")")
@@ -363,7 +364,7 @@ func (r *renderer) join(args []*query.Predicate, word string) error {
 }
 
 // within writes a condition on a text or an array.
-func (r *renderer) within(p *query.Predicate, value string) error {
+func (r *renderer) within(p *query.Predicate, value string, must bool) error {
 	switch p.Op {
 	case query.Prefix:
 		// A range, which an index can serve; texts compare by bytes.
@@ -390,22 +391,25 @@ func (r *renderer) within(p *query.Predicate, value string) error {
 		r.write(value, word)
 		r.bindList(p.Values)
 	case query.MatchAny, query.MatchAll:
-		r.match(p, value)
+		r.match(p, value, must)
 	default:
 		return fmt.Errorf("no SurrealQL for operator %q", p.Op)
 	}
 	return nil
 }
 
-// match writes the condition that a text has the words. Without an index @@ finds nothing, not even an error, so texts are then taken apart one
-// by one by the same analyzer.
-func (r *renderer) match(p *query.Predicate, value string) {
-	if !r.words(p.Path) {
+// match writes the condition that a text has the words. The operators of the full-text index are right only where the index itself finds the
+// rows: for one condition, which every row must fulfil. Where they are tried on a row that something else found, SurrealDB 3.0.2 takes all words for
+// any of them, and without an index they are false of every row, without an error. Everywhere else texts are taken apart one by one, by the
+// same analyzer.
+func (r *renderer) match(p *query.Predicate, value string, must bool) {
+	if !must || r.asked || !r.words(p.Path) {
 		word := map[query.Op]string{query.MatchAny: "CONTAINSANY ", query.MatchAll: "CONTAINSALL "}[p.Op]
 		r.write(value, " != NONE AND search::analyze('", analyzer, "', ", value, ") ", word)
 		r.bindList(p.Values)
 		return
 	}
+	r.asked = true
 	words := make([]string, len(p.Values))
 	for i, l := range p.Values {
 		words[i] = l.Text

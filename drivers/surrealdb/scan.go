@@ -2,6 +2,7 @@ package surrealdb
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -351,25 +352,44 @@ func (c *client) Explain(ctx context.Context, s *query.Scan, index query.Index) 
 	if err != nil {
 		return drivers.Explanation{}, fmt.Errorf("explain: %w", err)
 	}
-	seat, err := c.link.Take(ctx)
-	if err != nil {
-		return drivers.Explanation{}, fmt.Errorf("explain: %w", err)
+	plan, err := c.plan(ctx, "EXPLAIN "+prepared.text, prepared.params)
+	if err != nil && strings.Contains(err.Error(), "new execution model") {
+		// Some queries are run by the older of the server's two engines, which explains itself in another way.
+		plan, err = c.plan(ctx, prepared.text+" EXPLAIN", prepared.params)
 	}
-	defer c.link.Give(seat)
-	message := appendText(appendRequest(seat.Record.Bytes, seat.ID, "query", 2), "EXPLAIN "+prepared.text)
-	result, err := c.ask(ctx, seat, append(message, prepared.params...))
 	if err != nil {
 		return drivers.Explanation{}, fmt.Errorf("explain scan %s: %w", s.ID, err)
 	}
-	plan := scanner{data: result.in(seat.Record.Bytes)}
-	value, err := plan.value()
-	text, is := value.(string)
-	if err != nil || !is {
-		return drivers.Explanation{}, fmt.Errorf("explain scan %s: the server answers %v: %w", s.ID, value, err)
+	text, is := plan.(string)
+	if !is {
+		document, err := json.Marshal(plan)
+		if err != nil {
+			return drivers.Explanation{}, fmt.Errorf("explain scan %s: %w", s.ID, err)
+		}
+		text = string(document)
+	}
+	uses := false
+	for _, form := range []string{"[index: %s,", "[index: %s]", `"index":"%s"`} {
+		uses = uses || strings.Contains(text, fmt.Sprintf(form, index.Name))
 	}
 	const most = 16 << 10
-	uses := strings.Contains(text, "[index: "+index.Name+",") || strings.Contains(text, "[index: "+index.Name+"]")
 	return drivers.Explanation{Text: text[:min(len(text), most)], Uses: uses}, nil
+}
+
+// plan runs a query that returns a plan.
+func (c *client) plan(ctx context.Context, text string, params []byte) (any, error) {
+	seat, err := c.link.Take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.link.Give(seat)
+	message := appendText(appendRequest(seat.Record.Bytes, seat.ID, "query", 2), text)
+	result, err := c.ask(ctx, seat, append(message, params...))
+	if err != nil {
+		return nil, err
+	}
+	plan := scanner{data: result.in(seat.Record.Bytes)}
+	return plan.value()
 }
 
 var (
