@@ -207,7 +207,7 @@ func (c *client) Range(ctx context.Context, from corpus.Key, most int64, answer 
 	answer.Reset()
 	params, err := c.database.schema.appendKey(appendText(appendHead(nil, majorMap, 2), "after"), from)
 	if err == nil {
-		err = c.fetch(ctx, rangeQuery, appendInt(appendText(params, "most"), most), answer, false)
+		err = c.fetch(ctx, rangeQuery, appendInt(appendText(params, "most"), most), answer, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("range: %w", err)

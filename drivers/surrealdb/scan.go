@@ -135,15 +135,15 @@ func appendLiteral(dst []byte, l query.Literal) []byte {
 func (c *client) Scan(ctx context.Context, prepared drivers.Statement, answer *drivers.Answer) error {
 	answer.Reset()
 	s := prepared.(*statement)
-	if err := c.fetch(ctx, s.text, s.params, answer, s.counted()); err != nil {
+	if err := c.fetch(ctx, s.text, s.params, answer, s); err != nil {
 		return fmt.Errorf("scan %s: %w", s.scan.ID, err)
 	}
 	return nil
 }
 
-// fetch runs a query of one statement whose result is an array, and puts its items into the answer as rows; or, when it is a count, the number
-// in it.
-func (c *client) fetch(ctx context.Context, text string, params []byte, answer *drivers.Answer, counted bool) error {
+// fetch runs a query of one statement whose result is an array, and puts its items into the answer as rows; or, when it is the count of a scan,
+// the number in it. s is nil when the query is no scan's.
+func (c *client) fetch(ctx context.Context, text string, params []byte, answer *drivers.Answer, s *statement) error {
 	seat, err := c.link.Take(ctx)
 	if err != nil {
 		return err
@@ -168,10 +168,17 @@ func (c *client) fetch(ctx context.Context, text string, params []byte, answer *
 	if err != nil {
 		return err
 	}
-	if counted {
+	switch {
+	case s != nil && s.counted():
 		answer.Count, err = countIn(&items, n)
 		answer.Size = int64(result.to - items.at)
 		return err
+	case s != nil && s.grouped() && s.group == nil && n == 1:
+		// SurrealDB answers with one group even where no row is found, which is no group.
+		one := items
+		if _, rows, err := s.decodeGroup(&one); err != nil || rows == 0 {
+			return err
+		}
 	}
 	return deal(&items, n, answer)
 }
@@ -265,7 +272,7 @@ func (s *schema) decodeRows(answer *drivers.Answer, full bool, each func(corpus.
 	return nil
 }
 
-// DecodeGroups reads an object for each group. One of no rows is none.
+// DecodeGroups reads an object for each group.
 func (c *client) DecodeGroups(prepared drivers.Statement, answer *drivers.Answer) (groups []query.Group, err error) {
 	s := prepared.(*statement)
 	if !s.grouped() {
@@ -273,13 +280,11 @@ func (c *client) DecodeGroups(prepared drivers.Statement, answer *drivers.Answer
 	}
 	from := 0
 	for _, end := range answer.Ends {
-		group, rows, err := s.decodeGroup(&scanner{data: answer.Bytes[:end], at: from})
+		group, _, err := s.decodeGroup(&scanner{data: answer.Bytes[:end], at: from})
 		if err != nil {
 			return nil, fmt.Errorf("scan %s: group: %w", s.scan.ID, err)
 		}
-		if rows > 0 {
-			groups = append(groups, group)
-		}
+		groups = append(groups, group)
 		from = end
 	}
 	return groups, nil
