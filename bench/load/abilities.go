@@ -18,7 +18,7 @@ type Sorter interface {
 }
 
 // Follower is a Worker some of whose operations are followed by others that are timed apart: the writes of a leg that scans. They are in
-// none of the leg's figures but Result.Followed, Result.Errors and the error budget. Such a worker makes one operation ready at a time.
+// none of the leg's figures but Result.Followed and the error budget. Such a worker makes one operation ready at a time.
 type Follower interface {
 	Worker
 	// Following returns how many operations follow the one in slot. It is asked when that one has ended well, and makes ready what

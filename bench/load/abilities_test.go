@@ -212,7 +212,7 @@ func TestFollowingOperationsFail(t *testing.T) {
 		if err != nil || result.OverBudget != over {
 			t.Errorf("rate %v: over budget %v (%v)", rate, result.OverBudget, err)
 		}
-		if !over && (result.OK != 1000 || result.Followed.OK != 100 || result.Followed.Failed != 100 || result.Errors[0].Count != 100 || len(done) != 100 || done[0] != 1) {
+		if !over && (result.OK != 1000 || result.Followed.OK != 100 || result.Followed.Failed != 100 || result.Followed.Errors[0].Count != 100 || len(done) != 100 || done[0] != 1) {
 			t.Errorf("rate %v: %+v", rate, result)
 		}
 	}
@@ -225,7 +225,7 @@ func TestFollowingOperationsFail(t *testing.T) {
 func TestFollowingOperationsHaveTheTimeout(t *testing.T) {
 	result, _, err := (&script{do: taking(time.Millisecond)}).following(t, Leg{Samples: 20, MaxErrorRate: 1, OperationTimeout: time.Second},
 		followed{every: 10, follow: func(ctx context.Context, _ int) error { return sleep(ctx, time.Minute) }})
-	if err != nil || result.Followed.Failed != 2 || result.Errors[0].Class != ClassTimeout || result.OK != 20 {
+	if err != nil || result.Followed.Failed != 2 || result.Followed.Errors[0].Class != ClassTimeout || result.OK != 20 {
 		t.Errorf("%v: %+v", err, result)
 	}
 }

@@ -64,5 +64,6 @@ func (l *loop) failFollowing(err error) {
 	} else {
 		class = l.run.classify(err)
 	}
-	l.run.judge(l.run.failures.add(class, err))
+	l.run.following.add(class, err)
+	l.run.judge()
 }

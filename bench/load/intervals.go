@@ -133,8 +133,10 @@ func (s *shard) add(e entry) {
 	for i, kind := range e.kinds {
 		s.kinds[kind].Record(e.service[i])
 	}
-	s.lateness.recordAll(e.lateness)
-	s.wakes.recordAll(e.wakes)
+	if len(e.lateness) > 0 {
+		s.lateness.recordAll(e.lateness)
+		s.wakes.recordAll(e.wakes)
+	}
 }
 
 // addFollowing takes in one following operation.

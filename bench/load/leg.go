@@ -136,7 +136,7 @@ type Result struct {
 	OK        int64         // operations that succeeded; throughput is OK ÷ Wall
 	Failed    int64         // operations that failed, those of the warm-up included: no failure goes unseen
 	Warmup    int64         // operations that succeeded in the warm-up; they are in no other figure
-	Errors    []ErrorCount  // by class, most frequent first; their counts add up to Failed and Followed.Failed
+	Errors    []ErrorCount  // by class, most frequent first; their counts add up to Failed
 	Service   *Histogram    // service time of operations that succeeded, nanoseconds; nil without any
 	Response  *Histogram    // response time of the same operations from the intended start; nil in the closed loop
 	Lateness  *Histogram    // how long after their intended start operations were started, failed ones too; nil in the closed loop
@@ -160,7 +160,8 @@ type Result struct {
 type KindResult struct {
 	Name       string
 	OK, Failed int64
-	Service    *Histogram // of those that succeeded; nil without any
+	Service    *Histogram   // of those that succeeded; nil without any
+	Errors     []ErrorCount // of Result.Followed only
 }
 
 // ErrorCount is one class of errors with the first texts seen.
