@@ -6,8 +6,10 @@ import "context"
 // makes one operation ready at a time.
 type Announcer interface {
 	Worker
-	// Announce says, off the clock and after Ready, whether the answer of the next operation, in that slot, will be checked if it succeeds.
-	Announce(slot int, checked bool)
+	// Announce says, off the clock and after Ready, whether the answer of the next operation, in that slot, is to be checked if it succeeds.
+	// The worker tells whether it will: one that cannot, because the answer is too large to keep, is not asked to and the answer is
+	// not counted as checked.
+	Announce(slot int, check bool) (will bool)
 }
 
 // Sorter is a Worker whose operations are of several kinds, each of which gets a histogram of its own beside the leg's.

@@ -163,7 +163,9 @@ func (l *loop) loop() {
 			continue
 		}
 		if l.announcer != nil {
-			l.announcer.Announce(0, l.unchecked == 0)
+			if check := l.unchecked == 0; !l.announcer.Announce(0, check) && check {
+				l.unchecked = l.run.pass + 1
+			}
 			start = l.now()
 		}
 		if l.first == never && !l.warming {
