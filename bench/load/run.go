@@ -248,7 +248,6 @@ func (r *legRun) judge() {
 		begun += window.claimed()
 	}
 	if r.budget.spent(r.judged(), begun) {
-		println("DEBUG", r.judged(), begun, r.share.claimed(), r.window.Load() != nil, r.now(), r.origin.Load())
 		r.stop(StoppedErrors, nil)
 	}
 }

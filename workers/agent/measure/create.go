@@ -15,7 +15,8 @@ func (s *session) create(ctx context.Context, task agent.Task) agent.Outcome {
 		worker: func(client int) load.Worker {
 			return &writer{corpus: s.corpus, write: s.database.clients[client].Create, version: step.Version, slots: make([]rowSlot, slots)}
 		},
-		back: &readback{samples: step.Samples, version: step.Version},
-		rows: &step.Samples,
+		checksLater: true,
+		back:        &readback{samples: step.Samples, version: step.Version},
+		rows:        &step.Samples,
 	})
 }

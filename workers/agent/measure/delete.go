@@ -16,8 +16,9 @@ func (s *session) delete(ctx context.Context, task agent.Task) agent.Outcome {
 		worker: func(client int) load.Worker {
 			return &remover{corpus: s.corpus, client: s.database.clients[client], slots: make([]keySlot, slots)}
 		},
-		back: &readback{samples: step.Samples, absent: true},
-		rows: &left,
-		gone: true,
+		checksLater: true,
+		back:        &readback{samples: step.Samples, absent: true},
+		rows:        &left,
+		gone:        true,
 	})
 }

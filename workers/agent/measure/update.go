@@ -16,7 +16,8 @@ func (s *session) update(ctx context.Context, task agent.Task) agent.Outcome {
 		worker: func(client int) load.Worker {
 			return &writer{corpus: s.corpus, write: s.database.clients[client].Update, version: step.Version, slots: make([]rowSlot, slots)}
 		},
-		back: &readback{samples: step.Samples, version: step.Version},
-		rows: &rows,
+		checksLater: true,
+		back:        &readback{samples: step.Samples, version: step.Version},
+		rows:        &rows,
 	})
 }
