@@ -28,8 +28,13 @@ func Matrices() fs.FS {
 func Default() string { return "crud" }
 
 // Names returns the names of the files without ".toml", in order.
-func Names() []string {
-	entries, err := files.ReadDir(".")
+func Names() []string { return namesIn(".") }
+
+// MatrixNames returns the names of the matrix files without ".toml", in order.
+func MatrixNames() []string { return namesIn("matrices") }
+
+func namesIn(folder string) []string {
+	entries, err := files.ReadDir(folder)
 	if err != nil {
 		panic(err) // the folder is part of the program
 	}
