@@ -66,21 +66,21 @@ func Parse(name string, data []byte) (*File, error) {
 	return f, f.problems.err()
 }
 
-// open reads the file that config names: a path, or the name of a file in shipped. A folder of that name is not meant.
+// open reads the file that config names: a path, or the name of a file in shipped, which a folder of that name does not hide.
 func open(config string, shipped fs.FS) (*File, error) {
 	file, err := Load(config)
-	info, statErr := os.Stat(config)
-	folder := statErr == nil && info.IsDir()
-	if !errors.Is(err, fs.ErrNotExist) && !folder || shipped == nil {
+	if !absent(err) || shipped == nil {
 		return file, err
 	}
-	name := strings.TrimSuffix(config, ".toml")
-	if fs.ValidPath(name) {
-		if data, err := fs.ReadFile(shipped, name+".toml"); err == nil {
-			return Parse(name+".toml", data)
-		}
+	name, data, ok := readShipped(config, shipped)
+	switch {
+	case ok:
+		return Parse(name, data)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, noneShips(config, shipped)
+	default:
+		return nil, err
 	}
-	return nil, noneShips(name, shipped)
 }
 
 // broken marks the file as one of which nothing is known.

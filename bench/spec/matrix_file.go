@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/pflag"
@@ -102,16 +103,29 @@ const maxMatrixName = 40
 // readNamed reads the file at path, or else the shipped file called name. It returns what the file is called in messages.
 func readNamed(name, path string, shipped fs.FS) (string, []byte, error) {
 	data, err := os.ReadFile(path)
-	if !errors.Is(err, fs.ErrNotExist) || shipped == nil {
+	if !absent(err) || shipped == nil {
 		return path, data, err
 	}
-	plain := strings.TrimSuffix(name, ".toml")
-	if fs.ValidPath(plain) {
-		if data, err := fs.ReadFile(shipped, plain+".toml"); err == nil {
-			return plain + ".toml", data, nil
-		}
+	if shown, data, ok := readShipped(name, shipped); ok {
+		return shown, data, nil
 	}
-	return name, nil, noneShips(plain, shipped)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = noneShips(name, shipped)
+	}
+	return name, nil, err
+}
+
+// absent tells whether reading a file failed because there is none: a folder of its name is not meant.
+func absent(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EISDIR) }
+
+// readShipped reads the shipped file of that name, which may lack its ".toml". It returns the name with it.
+func readShipped(name string, shipped fs.FS) (string, []byte, bool) {
+	full := strings.TrimSuffix(name, ".toml") + ".toml"
+	if !fs.ValidPath(full) {
+		return "", nil, false
+	}
+	data, err := fs.ReadFile(shipped, full)
+	return full, data, err == nil
 }
 
 // noneShips is the error of a name that is neither a file nor one that ships.
@@ -121,7 +135,7 @@ func noneShips(name string, shipped fs.FS) error {
 	for _, match := range matches {
 		names = append(names, strings.TrimSuffix(match, ".toml"))
 	}
-	return fmt.Errorf("no such file, and none of that name ships (%s do)%s", strings.Join(names, ", "), didYouMean(name, names))
+	return fmt.Errorf("no such file, and none of that name ships (%s do)%s", strings.Join(names, ", "), didYouMean(strings.TrimSuffix(name, ".toml"), names))
 }
 
 // flags are a cell's settings as a command line would give them: they go before the workload's file.
