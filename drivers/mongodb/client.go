@@ -10,7 +10,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
@@ -212,36 +211,3 @@ func (c *client) Close() error {
 	}
 	return err
 }
-
-// Load writes the documents in chunks, whether or not they are there already.
-func (c *client) Load(ctx context.Context, from, to uint64, version uint32) error {
-	const chunk = 500
-	var key corpus.KeyBuffer
-	var row corpus.Row
-	d := c.database
-	unordered := options.BulkWrite().SetOrdered(false)
-	for from < to {
-		next := min(to, from+chunk)
-		models := make([]mongo.WriteModel, 0, next-from)
-		for index := from; index < next; index++ {
-			d.corpus.Row(&row, index, version)
-			k := d.corpus.Key(&key, index)
-			filter, err := d.schema.appendFilter(nil, k)
-			if err != nil {
-				return fmt.Errorf("load row %d: %w", index, err)
-			}
-			document, err := d.schema.appendDocument(nil, nil, &row)
-			if err != nil {
-				return fmt.Errorf("load row %d: %w", index, err)
-			}
-			models = append(models, mongo.NewReplaceOneModel().SetFilter(bson.Raw(filter)).SetReplacement(bson.Raw(document)).SetUpsert(true))
-		}
-		if _, err := c.rows.BulkWrite(ctx, models, unordered); err != nil {
-			return failed(fmt.Sprintf("load rows from %d", from), ctx, err)
-		}
-		from = next
-	}
-	return nil
-}
-
-var _ drivers.Loader = (*client)(nil)

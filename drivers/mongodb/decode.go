@@ -24,6 +24,9 @@ func (s *schema) decode(document []byte, row *corpus.Row) (key corpus.Key, err e
 // eachField hands over the fields of a document with their places in the template, and returns the key.
 func (s *schema) eachField(document []byte, each func(at int, value bsoncore.Value) error) (key corpus.Key, err error) {
 	elements, err := bsoncore.Document(document).Elements()
+	if err == nil {
+		err = checkEnd(document)
+	}
 	if err != nil {
 		return key, fmt.Errorf("document is damaged: %w", err)
 	}
@@ -46,6 +49,15 @@ func (s *schema) eachField(document []byte, each func(at int, value bsoncore.Val
 		}
 	}
 	return key, nil
+}
+
+// checkEnd makes sure that a document has the length that it says, and its last byte.
+func checkEnd(document []byte) error {
+	length, _, ok := bsoncore.ReadLength(document)
+	if !ok || int(length) != len(document) || document[len(document)-1] != 0 {
+		return fmt.Errorf("it says that it has %d bytes, and has %d", length, len(document))
+	}
+	return nil
 }
 
 // find returns the place of a name, looking where it is likely first; negative when there is none.

@@ -16,6 +16,8 @@ import (
 const (
 	// connectTimeout bounds each attempt to connect, selectTimeout waiting for a server that takes writes.
 	connectTimeout, selectTimeout = 5 * time.Second, 5 * time.Second
+	// heartbeat is how often each client looks whether the server is still what it was.
+	heartbeat = 30 * time.Second
 	// defaultDatabase is ours alone, so that on somebody's server nothing else is touched.
 	defaultDatabase = "durabench"
 	applicationName = "durabench"
@@ -81,6 +83,8 @@ func parseEndpoint(text string, credentials drivers.Credentials) (config *option
 	if user != "" {
 		config.SetAuth(options.Credential{Username: user, Password: password, PasswordSet: password != "", AuthSource: source, AuthMechanism: mechanism})
 	}
+	// Asking now and then whether the server is still there costs less beside a load than a stream of answers for each client.
+	config.SetServerMonitoringMode(options.ServerMonitoringModePoll).SetHeartbeatInterval(heartbeat)
 	config.SetAppName(applicationName).SetRetryReads(false).SetRetryWrites(false).SetConnectTimeout(connectTimeout).SetServerSelectionTimeout(selectTimeout)
 	if parsed.Scheme == "mongodb" && len(config.Hosts) == 1 && config.ReplicaSet == nil && config.Direct == nil {
 		config.SetDirect(true) // the server that was named, and no other
