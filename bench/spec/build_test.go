@@ -28,7 +28,7 @@ var facts = Facts{
 		{Name: "sqlite", Servers: []string{"embedded"}, Options: []EngineOption{
 			{Name: "journal", Values: []string{"wal", "delete"}}, {Name: "cache"},
 		}},
-		{Name: "postgres", Servers: []string{"process", "endpoint"}, Check: func(s *Spec) error {
+		{Name: "postgres", Servers: []string{"process", "docker", "endpoint"}, Check: func(s *Spec) error {
 			if s.Persisted {
 				return errors.New("postgres always writes to disk: --persisted says nothing")
 			}
@@ -257,13 +257,13 @@ a = "nt"
 		}},
 		{"containers' settings are of containers", "image = \"x\"\n", []string{"-d", "postgres", "-s", "1", "--server", "process", "--pull", "never", "--memory", "1g"}, []string{
 			"bench.toml:1: image: belongs to containers, and server process has none: *",
-			"--memory: belongs to containers, *",
 			"--pull: belongs to containers, *",
+			"--memory: belongs to containers, *",
 		}},
 		{"container's settings that mean nothing", "", []string{"-d", "postgres", "-s", "1", "--pull", "sometimes", "--cpus", "3-1", "--memory", "512"}, []string{
+			"--pull: \"sometimes\" is not one of *",
 			"--cpus: \"3-1\" is no set of CPUs: *",
 			"--memory: 512 is less than any container can have*",
-			"--pull: \"sometimes\": *",
 		}},
 		{"an endpoint excludes another server", "server = \"process\"\n", []string{"-d", "postgres", "-s", "1", "-e", "postgres://db"}, []string{
 			"bench.toml:1: server: process and an endpoint exclude each other: *",

@@ -13,8 +13,12 @@ type ScanEntry struct {
 	Expect      *int64       `toml:"expect"`
 	Clients     *int64       `toml:"clients"`
 	Threads     *int64       `toml:"threads"`
-	Measure     *float64     `toml:"measurement_time"` // seconds
-	Warmup      *float64     `toml:"warmup_time"`      // seconds
+	Measure     *Duration    `toml:"measurement_time"` // a bare number is seconds
+	Warmup      *Duration    `toml:"warmup_time"`
+	Least       *int64       `toml:"min_iterations"`
+	Most        *int64       `toml:"max_iterations"`
+	Rate        *float64     `toml:"rate"`
+	Arrival     string       `toml:"arrival"`
 	Condition   *Dialects    `toml:"condition"`
 	OrderBy     *Dialects    `toml:"order_by"`
 	WithIndex   *ScanIndex   `toml:"with_index"`
@@ -28,8 +32,12 @@ type RunEntry struct {
 	Projection  string       `toml:"projection"`
 	Samples     *int64       `toml:"samples"`
 	Iterations  *int64       `toml:"iterations"`
-	Measure     *float64     `toml:"measurement_time"`
-	Warmup      *float64     `toml:"warmup_time"`
+	Measure     *Duration    `toml:"measurement_time"`
+	Warmup      *Duration    `toml:"warmup_time"`
+	Least       *int64       `toml:"min_iterations"`
+	Most        *int64       `toml:"max_iterations"`
+	Rate        *float64     `toml:"rate"`
+	Arrival     string       `toml:"arrival"`
 	VectorQuery *VectorQuery `toml:"vector_query"`
 }
 
@@ -108,4 +116,24 @@ type BatchEntry struct {
 	BatchSize  int64  `toml:"batch_size"`
 	Samples    *int64 `toml:"samples"` // the older name of Iterations
 	Iterations *int64 `toml:"iterations"`
+}
+
+// MixEntry is one [[mixes]] entry of a workload file, as written.
+type MixEntry struct {
+	Name          string             `toml:"name"`
+	Weights       map[string]float64 `toml:"weights"`
+	ScanLength    *int64             `toml:"scan_length"` // the most rows of a scan
+	Distribution  string             `toml:"distribution"`
+	Theta         *float64           `toml:"theta"`
+	HotRows       *float64           `toml:"hot_rows"`
+	HotOperations *float64           `toml:"hot_operations"`
+	Clients       *int64             `toml:"clients"`
+	Threads       *int64             `toml:"threads"`
+	Iterations    *int64             `toml:"iterations"`
+	Measure       *Duration          `toml:"measurement_time"`
+	Warmup        *Duration          `toml:"warmup_time"`
+	Least         *int64             `toml:"min_iterations"`
+	Most          *int64             `toml:"max_iterations"`
+	Rate          *float64           `toml:"rate"`
+	Arrival       string             `toml:"arrival"`
 }

@@ -26,6 +26,7 @@ type File struct {
 	Engine   map[string]string // the [engine] table; nil when there is none
 	Value    map[string]any    // the [value] table; nil when there is none
 	Scans    []ScanEntry
+	Mixes    []MixEntry
 	Batches  []BatchEntry
 
 	lines    lines
@@ -114,7 +115,7 @@ func syntaxProblem(name string, err error) Problem {
 
 // read takes the settings and tables out of the file's tree.
 func (f *File) read(tree map[string]any) {
-	known := []string{"engine", "value", "scans", "batches"}
+	known := []string{"engine", "value", "scans", "mixes", "batches"}
 	for _, s := range settings {
 		known = append(known, s.key)
 	}
@@ -128,6 +129,8 @@ func (f *File) read(tree map[string]any) {
 			f.readValue(value)
 		case "scans":
 			decoder.into(&f.Scans, value, key)
+		case "mixes":
+			decoder.into(&f.Mixes, value, key)
 		case "batches":
 			decoder.into(&f.Batches, value, key)
 		default:

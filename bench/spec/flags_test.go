@@ -37,6 +37,16 @@ var changes = map[string]struct {
 	"config":            {args: []string{"--config=other"}},
 	"engine":            {args: []string{"--engine=journal=delete"}},
 	"skip-scans":        {args: []string{"--skip-scans"}, beside: []string{"--config=scans"}},
+	"measurement-time":  {args: []string{"--measurement-time=7s"}, beside: []string{"--config=scans"}},
+	"warmup-time":       {args: []string{"--warmup-time=0s"}, beside: []string{"--config=scans"}},
+	"min-iterations":    {args: []string{"--min-iterations=11"}, beside: []string{"--config=scans"}},
+	"max-iterations":    {args: []string{"--max-iterations=11"}, beside: []string{"--config=scans"}},
+	"rate":              {args: []string{"--rate=100"}},
+	"arrival":           {args: []string{"--arrival=poisson"}, beside: []string{"--rate=100"}},
+	"pull":              {args: []string{"--pull=always"}, beside: []string{"-d", "postgres", "--server", "docker"}},
+	"cpus":              {args: []string{"--cpus=0-1"}, beside: []string{"-d", "postgres", "--server", "docker"}},
+	"memory":            {args: []string{"--memory=8GiB"}, beside: []string{"-d", "postgres", "--server", "docker"}},
+	"keep-on-failure":   {args: []string{"--keep-on-failure"}, beside: []string{"-d", "postgres", "--server", "docker"}},
 	"skip-indexes":      {args: []string{"--skip-indexes"}, beside: []string{"--config=indexes"}},
 	"skip-batches":      {args: []string{"--skip-batches"}, beside: []string{"--config=batches"}},
 }
@@ -114,6 +124,7 @@ func TestFlagsAreCrudBenchs(t *testing.T) {
 		"--corpus-seed value", "--ground-truth-cache value", "--vector-warmup-seconds value", "--measurement-time value",
 		"--warmup-time value", "--min-iterations value", "--max-iterations value", "--mode value", "--data-dir value",
 		// Ours.
+		"--rate value", "--arrival value", "--pull value", "--cpus value", "--memory value", "--keep-on-failure",
 		"--engine value", "--server value", "--verify value", "--max-error-rate value",
 	}
 	slices.Sort(got)

@@ -99,7 +99,17 @@ func (b *builder) run(entry ScanEntry, run RunEntry, path, at string) Run {
 		b.fileProblem(place, "%v", err)
 	}
 	resolved.Query.Raw = raw(entry)
-	resolved.Volume = b.volume(entry, run, path, at)
+	levels := []volumeKeys{{
+		path: path, samples: entry.Samples, iterations: entry.Iterations, measure: entry.Measure, warmup: entry.Warmup, least: entry.Least,
+		most: entry.Most, rate: entry.Rate, arrival: entry.Arrival,
+	}}
+	if at != path {
+		levels = append([]volumeKeys{{
+			path: at, samples: run.Samples, iterations: run.Iterations, measure: run.Measure, warmup: run.Warmup, least: run.Least,
+			most: run.Most, rate: run.Rate, arrival: run.Arrival,
+		}}, levels...)
+	}
+	resolved.Volume = b.volume(entry.Clients, entry.Threads, path, levels...)
 	b.checkPage(resolved, path)
 	return resolved
 }
@@ -161,54 +171,6 @@ func (d *Dialects) texts() map[string]string {
 		}
 	}
 	return texts
-}
-
-// volume resolves how often a run's operation is done and how many are in flight. Without a number of operations it has a time window.
-func (b *builder) volume(entry ScanEntry, run RunEntry, path, at string) Volume {
-	v := Volume{Clients: b.Clients, Threads: b.Threads}
-	if n := cmp.Or(run.Iterations, run.Samples, entry.Iterations, entry.Samples); n != nil {
-		v.Samples = *n
-	} else {
-		v.Timing = &Timing{
-			Warmup: b.seconds(cmp.Or(run.Warmup, entry.Warmup), at, path, "warmup_time", 5*second),
-			Window: b.seconds(cmp.Or(run.Measure, entry.Measure), at, path, "measurement_time", 30*second), MinSamples: 10, MaxSamples: 10_000_000,
-		}
-	}
-	for _, own := range []struct {
-		key    string
-		given  *int64
-		target *int
-	}{{"clients", entry.Clients, &v.Clients}, {"threads", entry.Threads, &v.Threads}} {
-		if own.given == nil {
-			continue
-		}
-		if *own.given < 1 {
-			b.fileProblem(path+"."+own.key, "must be at least 1, is %d", *own.given)
-		}
-		*own.target = narrow(*own.given)
-	}
-	if entry.Clients != nil && b.clients >= 1 && *entry.Clients > b.clients {
-		b.fileProblem(path+".clients", "%d is more than the %d clients that the run opens (--clients)", *entry.Clients, b.clients)
-	}
-	return v
-}
-
-// second is the unit of durations in crud-bench's files.
-const second = Duration(1e9)
-
-// seconds returns a duration that a file gives in seconds, or the usual one.
-func (b *builder) seconds(given *float64, at, path, key string, usual Duration) Duration {
-	if given == nil {
-		return usual
-	}
-	if b.file.lines[at+"."+key] == 0 {
-		at = path
-	}
-	if !(*given >= 0 && *given <= 1e6) || key == "measurement_time" && *given == 0 {
-		b.fileProblem(at+"."+key, "%g: want seconds, more than 0", *given)
-		return usual
-	}
-	return Duration(*given * float64(second))
 }
 
 // writes resolves one with_writes entry: the share of operations that is followed by a write.
