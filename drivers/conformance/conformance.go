@@ -35,6 +35,9 @@ type Harness struct {
 	// Unconfirmed is why a peer that stands in for the engine's own server does not say how durable it is; empty for a real server. The suite then
 	// checks that no tier is confirmed.
 	Unconfirmed string
+	// Slow is why a peer that stands in for the engine's own server can only be asked for few rows; NoArraysInArrays is why it cannot hold an array
+	// as an element of another. Empty for real servers.
+	Slow, NoArraysInArrays string
 	// Instant is why operations never wait, so that a context has nothing to interrupt; empty when they may. Only engines in the agent's
 	// own memory are instant.
 	Instant string
