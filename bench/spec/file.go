@@ -66,10 +66,12 @@ func Parse(name string, data []byte) (*File, error) {
 	return f, f.problems.err()
 }
 
-// open reads the file that config names: a path, or the name of a file in shipped.
+// open reads the file that config names: a path, or the name of a file in shipped. A folder of that name is not meant.
 func open(config string, shipped fs.FS) (*File, error) {
 	file, err := Load(config)
-	if !errors.Is(err, fs.ErrNotExist) || shipped == nil {
+	info, statErr := os.Stat(config)
+	folder := statErr == nil && info.IsDir()
+	if !errors.Is(err, fs.ErrNotExist) && !folder || shipped == nil {
 		return file, err
 	}
 	name := strings.TrimSuffix(config, ".toml")
