@@ -36,8 +36,8 @@ func (p Product) Engine() drivers.Engine {
 		Modes:           p.Modes,
 		Tiers:           []drivers.Tier{drivers.TierOS, drivers.TierProcess},
 		Tier:            tierOf,
-		Ability:         (*client)(nil),
-		DatabaseAbility: (*database)(nil),
+		Ability:         &client{database: &database{product: p}},
+		DatabaseAbility: &database{product: p},
 		Connections:     connections,
 		Server:          p.Server,
 		Open: func(ctx context.Context, config drivers.Config) (drivers.Database, error) {
