@@ -46,6 +46,9 @@ func (d dialect) nested(c sqlrender.Column) (string, error) {
 		return fmt.Sprintf("JSON_VALUE(%s, %s RETURNING %s)", document, path, sql)
 	}
 	text := func(characters int) string {
+		if characters > maxInline {
+			characters = longText
+		}
 		return typed(fmt.Sprintf("CHAR(%d) CHARACTER SET utf8mb4", max(characters, 1))) + " COLLATE " + d.product.collation()
 	}
 	switch c.Field.Kind {
@@ -67,9 +70,11 @@ func (d dialect) nested(c sqlrender.Column) (string, error) {
 	return fmt.Sprintf("JSON_EXTRACT(%s, %s)", document, path), nil // to know whether it is there
 }
 
-// The lengths of the texts of uuids and moments in JSON, and of the longest decimal.
 const (
+	// The lengths of the texts of uuids and moments in JSON, and of the longest decimal.
 	uuidLength, momentLength, decimalLength = 36, 20, 21
+	// longText is the length in characters of nested texts that are too long to be indexed.
+	longText = 1 << 20
 )
 
 // jsonPath is the place of a nested value in its document, as a literal of SQL. Names in paths are quoted as in JSON.
@@ -109,9 +114,6 @@ func (d dialect) Text(b *sqlrender.Builder, op query.Op, c sqlrender.Column, tex
 	return nil
 }
 
-// exactDouble is the first whole number that a double does not tell from its neighbour, as MariaDB compares numbers in JSON.
-const exactDouble = 1 << 53
-
 // Elements uses the functions for JSON arrays, which MySQL's multi-valued indexes serve.
 func (d dialect) Elements(b *sqlrender.Builder, op query.Op, c sqlrender.Column, values []query.Literal) error {
 	array := d.array(c)
@@ -133,8 +135,8 @@ func (d dialect) Elements(b *sqlrender.Builder, op query.Op, c sqlrender.Column,
 		if i > 0 {
 			b.Write(word)
 		}
-		if l.Kind == corpus.Int && (l.Int >= exactDouble || l.Int <= -exactDouble) {
-			b.Write("EXISTS (SELECT 1 FROM JSON_TABLE(", quote(c.Root.Name), ", ", strings.TrimSuffix(jsonPath(c.Path), "'"), "[*]' COLUMNS (n BIGINT PATH '$')) AS e WHERE e.n = ")
+		if sql := exactly(l); sql != "" {
+			b.Write("EXISTS (SELECT 1 FROM JSON_TABLE(", quote(c.Root.Name), ", ", strings.TrimSuffix(jsonPath(c.Path), "'"), "[*]' COLUMNS (n ", sql, " PATH '$')) AS e WHERE e.n = ")
 			b.Bind(l)
 			b.Write(")")
 			continue
@@ -144,6 +146,19 @@ func (d dialect) Elements(b *sqlrender.Builder, op query.Op, c sqlrender.Column,
 		b.Write(")")
 	}
 	return nil
+}
+
+// exactly is the type in which numbers of an array have to be compared where MariaDB's JSON_CONTAINS takes some for equal that are not: it compares doubles,
+// and such as are close to each other for equal.
+func exactly(l query.Literal) string {
+	const exactDouble = 1 << 53 // up to which doubles tell whole numbers apart
+	switch {
+	case l.Kind == corpus.Float:
+		return "DOUBLE"
+	case l.Kind == corpus.Int && (l.Int >= exactDouble || l.Int <= -exactDouble):
+		return "BIGINT"
+	}
+	return ""
 }
 
 // array is an array, be it a column or nested in one.
@@ -170,7 +185,7 @@ func jsonArray(values []query.Literal) string {
 // there.
 func (d dialect) Match(b *sqlrender.Builder, op query.Op, c sqlrender.Column, tokens []string) error {
 	column := wordsColumn(c)
-	if !d.made.words(column) {
+	if !d.made.hasWords(column) {
 		return drivers.Unsupported{Why: fmt.Sprintf("InnoDB finds words only by a full-text index, and there is none on %s", c.Path)}
 	}
 	sign := ""
@@ -191,12 +206,9 @@ func (d dialect) Match(b *sqlrender.Builder, op query.Op, c sqlrender.Column, to
 	return nil
 }
 
-// Aggregate has averages worked out in doubles: those of whole numbers and decimals are otherwise rounded to a few decimal places. Sums of both are
-// decimals, which are exact.
-func (dialect) Aggregate(f query.Func, value string, c sqlrender.Column) string {
-	if f == query.Avg && c.Field.Kind != corpus.Float {
-		value = "CAST(" + value + " AS DOUBLE)"
-	}
+// Aggregate leaves the type to the server: sums and averages of whole numbers and decimals are decimals, exact or with as many places as the session
+// asks for.
+func (dialect) Aggregate(f query.Func, value string, _ sqlrender.Column) string {
 	return string(f) + "(" + value + ")"
 }
 

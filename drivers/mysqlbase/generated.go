@@ -1,7 +1,7 @@
 package mysqlbase
 
 import (
-	"context"
+	"database/sql/driver"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -21,18 +21,18 @@ const (
 	wordsPrefix = "durabench_words_"
 )
 
-// generated are the generated columns and what else is known of words.
+// generated are the generated columns that there are, which all have an index, and what else is known of words.
 type generated struct {
-	columns []string // that are there
-	indexed []string // columns with a full-text index
-	// assumed tells that all are there: whether a scan can run at all is asked before there is an index.
+	indexed []string // columns with an index
+	words   []string // columns with a full-text index
+	// assumed tells that every text has a full-text index: whether a scan can run at all is asked before there is one.
 	assumed            bool
-	minToken, maxToken int // letters of the words that full-text indexes keep
+	minToken, maxToken int // characters of the words that full-text indexes keep
 }
 
-func (g generated) has(column string) bool { return slices.Contains(g.columns, column) }
+func (g generated) has(column string) bool { return slices.Contains(g.indexed, column) }
 
-func (g generated) words(column string) bool { return g.assumed || slices.Contains(g.indexed, column) }
+func (g generated) hasWords(column string) bool { return g.assumed || slices.Contains(g.words, column) }
 
 // assumed are those of a database that has every full-text index, on a server of ours.
 var assumed = generated{assumed: true, minToken: minToken, maxToken: maxToken}
@@ -107,37 +107,16 @@ func (d dialect) wordsSQL(c sqlrender.Column) (string, error) {
 		long(4*c.Field.MaxLen, "TEXT"), d.product.collation(), value), nil
 }
 
-// generatedNow asks which generated columns and full-text indexes the table has.
-func (d *database) generatedNow(ctx context.Context) (g generated, err error) {
-	err = d.control(ctx, "look at the columns of "+d.table(), func(c *controller) error {
-		g, err = d.generatedOn(c)
-		return err
-	})
+// generatedNow asks on a connection which indexes the table has.
+func (d *database) generatedNow(conn driver.Conn) (generated, error) {
+	g := generated{minToken: d.minToken, maxToken: d.maxToken}
+	rows, err := queryText(conn, "SHOW INDEX FROM "+d.table())
+	for _, row := range rows {
+		const column, kind = 4, 10
+		g.indexed = append(g.indexed, row[column])
+		if row[kind] == "FULLTEXT" {
+			g.words = append(g.words, row[column])
+		}
+	}
 	return g, err
 }
-
-func (d *database) generatedOn(c *controller) (g generated, err error) {
-	of := fmt.Sprintf("table_schema = '%s' AND table_name = '%s'", d.endpoint.database, drivers.Table)
-	rows, err := c.query("SELECT column_name FROM information_schema.columns WHERE " + of + " AND (column_name LIKE '" + likePrefix(valuePrefix) +
-		"' OR column_name LIKE '" + likePrefix(wordsPrefix) + "')")
-	if err != nil {
-		return g, err
-	}
-	for _, row := range rows {
-		g.columns = append(g.columns, row[0])
-	}
-	if rows, err = c.query("SELECT column_name FROM information_schema.statistics WHERE " + of + " AND index_type = 'FULLTEXT'"); err != nil {
-		return g, err
-	}
-	for _, row := range rows {
-		g.indexed = append(g.indexed, row[0])
-	}
-	if rows, err = c.query("SELECT @@innodb_ft_min_token_size, @@innodb_ft_max_token_size"); err != nil {
-		return g, err
-	}
-	_, err = fmt.Sscan(rows[0][0]+" "+rows[0][1], &g.minToken, &g.maxToken)
-	return g, err
-}
-
-// likePrefix is the pattern of names that begin so.
-func likePrefix(prefix string) string { return strings.ReplaceAll(prefix, "_", `\_`) + "%" }

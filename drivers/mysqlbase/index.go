@@ -15,7 +15,9 @@ import (
 
 // Error numbers of statements about indexes.
 const (
+	errorColumnExists  = 1060
 	errorIndexExists   = 1061
+	errorNoTable       = 1146
 	errorKeyTooLong    = 1071
 	errorNoIndex       = 1091
 	errorKeyNeedsParts = 1170 // a text or binary type without a length in an index
@@ -168,27 +170,17 @@ func (d *database) CreateIndex(ctx context.Context, index query.Index) error {
 		} else if there {
 			return drivers.ErrExists
 		}
-		before, err := d.generatedOn(c)
-		if err != nil {
-			return err
-		}
 		var added []string
 		for name, sql := range plan.made {
-			if before.has(name) {
+			switch _, err := c.query(fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s", d.table(), quote(name), sql)); {
+			case numberOf(err) == errorColumnExists: // another index is on it too
 				continue
-			}
-			if _, err := c.query(fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s", d.table(), quote(name), sql)); err != nil {
+			case err != nil:
 				return err
 			}
 			added = append(added, name)
 		}
-		if index.Kind == query.FullText {
-			// Of the session alone, and kept with the index: every word counts.
-			if _, err := c.query("SET SESSION innodb_ft_enable_stopword = OFF"); err != nil {
-				return err
-			}
-		}
-		_, err = c.query(fmt.Sprintf("CREATE %sINDEX %s ON %s (%s)", plan.kind, quote(sqlrender.IndexName(index)), d.table(), strings.Join(plan.keys, ", ")))
+		_, err := c.query(fmt.Sprintf("CREATE %sINDEX %s ON %s (%s)", plan.kind, quote(sqlrender.IndexName(index)), d.table(), strings.Join(plan.keys, ", ")))
 		if err == nil {
 			return nil
 		}
@@ -284,24 +276,35 @@ func (d *database) indexBytes(c *controller, index query.Index) (int64, error) {
 func (d *database) DropIndex(ctx context.Context, index query.Index) error {
 	return d.change(ctx, "drop index "+index.Name, func(c *controller) error {
 		_, err := c.query(fmt.Sprintf("DROP INDEX %s ON %s", quote(sqlrender.IndexName(index)), d.table()))
-		if numberOf(err) == errorNoIndex {
+		if number := numberOf(err); number == errorNoIndex || number == errorNoTable {
 			return drivers.ErrNotFound
 		}
 		if err != nil {
 			return err
 		}
-		rows, err := c.query(fmt.Sprintf("SELECT c.column_name FROM information_schema.columns c WHERE c.table_schema = '%[1]s' AND c.table_name = '%[2]s' "+
-			"AND (c.column_name LIKE '%[3]s' OR c.column_name LIKE '%[4]s') AND NOT EXISTS (SELECT 1 FROM information_schema.statistics s "+
-			"WHERE s.table_schema = '%[1]s' AND s.table_name = '%[2]s' AND s.column_name = c.column_name)",
+		left, err := d.generatedNow(c.conn)
+		if err != nil {
+			return err
+		}
+		rows, err := c.query(fmt.Sprintf("SELECT column_name FROM information_schema.columns WHERE table_schema = '%s' AND table_name = '%s' AND (column_name LIKE '%s' OR column_name LIKE '%s')",
 			d.endpoint.database, drivers.Table, likePrefix(valuePrefix), likePrefix(wordsPrefix)))
+		if err != nil {
+			return err
+		}
 		for _, row := range rows {
+			if left.has(row[0]) {
+				continue
+			}
 			if _, err = c.query(fmt.Sprintf("ALTER TABLE %s DROP COLUMN %s", d.table(), quote(row[0]))); err != nil {
-				break
+				return err
 			}
 		}
-		return err
+		return nil
 	})
 }
+
+// likePrefix is the pattern of names that begin so.
+func likePrefix(prefix string) string { return strings.ReplaceAll(prefix, "_", `\_`) + "%" }
 
 // Analyze has the server bring its statistics up to date, of the table and of its indexes.
 func (d *database) Analyze(ctx context.Context) error {

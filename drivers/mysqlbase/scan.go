@@ -58,9 +58,9 @@ func (d *database) scanTable() sqlrender.Table {
 // dialect is the dialect of the product on a table without generated columns.
 func (d *database) dialect() dialect { return dialect{product: d.product} }
 
-// render renders a scan with the generated columns that are there now.
-func (d *database) render(ctx context.Context, s *query.Scan) (*scan, error) {
-	made, err := d.generatedNow(ctx)
+// render renders a scan with the generated columns that there are now, which it asks on a connection.
+func (d *database) render(conn driver.Conn, s *query.Scan) (*scan, error) {
+	made, err := d.generatedNow(conn)
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +102,16 @@ func bound(l query.Literal) (driver.Value, error) {
 
 // PrepareScan renders the scan and prepares it on each connection of the client.
 func (c *client) PrepareScan(ctx context.Context, s *query.Scan) (drivers.Statement, error) {
-	one, err := c.database.render(ctx, s)
-	if err == nil {
-		err = c.everySession(ctx, func(session *session) error {
-			_, err := session.prepared(ctx, one, one.sql)
-			return err
-		})
-	}
+	var one *scan
+	err := c.everySession(ctx, func(session *session) (err error) {
+		if one == nil {
+			if one, err = c.database.render(session.conn, s); err != nil {
+				return err
+			}
+		}
+		_, err = session.prepared(ctx, one, one.sql)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("prepare scan %s: %w", s.ID, err)
 	}
@@ -205,15 +208,14 @@ func decodeGroup(c sqlrender.Column, cell []byte) (query.Literal, error) {
 	return query.LiteralOf(&v), err
 }
 
-// decodeNumber reads an aggregate: sums of whole numbers and decimals, and extremes of decimals, are decimals and come as texts.
+// decodeNumber reads an aggregate: sums and averages of whole numbers and decimals, and extremes of decimals, are decimals and come as texts.
 func decodeNumber(f query.Func, c sqlrender.Column, cell []byte) (float64, error) {
-	decimal := f != query.Number && (c.Field.Kind == corpus.Decimal || c.Field.Kind == corpus.Int && f == query.Sum)
 	switch {
-	case decimal && f != query.Avg:
+	case f != query.Number && (c.Field.Kind == corpus.Decimal || c.Field.Kind == corpus.Int && (f == query.Sum || f == query.Avg)):
 		return strconv.ParseFloat(string(cell), 64)
 	case len(cell) != 8:
 		return 0, fmt.Errorf("a number has %d bytes", len(cell))
-	case f == query.Avg || f != query.Number && c.Field.Kind == corpus.Float:
+	case f != query.Number && c.Field.Kind == corpus.Float:
 		return math.Float64frombits(binary.BigEndian.Uint64(cell)), nil
 	}
 	return float64(int64(binary.BigEndian.Uint64(cell))), nil
@@ -260,11 +262,11 @@ const maxPlan = 16 << 10
 // Explain asks the server for its plan, with the literals that the scan has.
 func (c *client) Explain(ctx context.Context, s *query.Scan, index query.Index) (e drivers.Explanation, err error) {
 	d := c.database
-	one, err := d.render(ctx, s)
-	if err != nil {
-		return e, fmt.Errorf("explain: %w", err)
-	}
 	err = d.controlIn(ctx, "explain scan "+s.ID, true, func(c *controller) error {
+		one, err := d.render(c.conn, s)
+		if err != nil {
+			return err
+		}
 		statement, err := c.conn.(driver.ConnPrepareContext).PrepareContext(ctx, "EXPLAIN FORMAT=JSON "+one.SQL)
 		if err != nil {
 			return err

@@ -44,6 +44,8 @@ var readBack = []drivers.Setting{
 	{Name: "query_cache_type", Why: "answers are kept, so that reads need not be done"},
 	{Name: "innodb_ft_min_token_size", Why: "shorter words are not in full-text indexes"},
 	{Name: "innodb_ft_max_token_size", Why: "longer words are not in full-text indexes"},
+	{Name: "innodb_ft_enable_stopword", Why: "off in the session: common words are in full-text indexes too"},
+	{Name: "div_precision_increment", Why: "decimal places of averages beyond those of what is averaged: of the session, for answers that can be checked"},
 	{Name: "max_sort_length", Why: "bytes of a text by which rows are ordered: the session has as many as the longest text"},
 	{Name: "performance_schema", Why: "statements are watched, which costs time in each"},
 	{Name: "general_log", Why: "logging every statement costs time in each"},

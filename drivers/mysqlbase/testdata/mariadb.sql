@@ -36,7 +36,7 @@ SELECT `id` FROM `record` WHERE `id` > ? AND ((`number` = ?) OR (`number` = ?)) 
 -- 3: int 2
 
 -- aggregates
-SELECT count(*), sum(`cash`), avg(CAST(`number` AS DOUBLE)), max(CAST(JSON_VALUE(`deep`, '$."real"') AS DOUBLE)) FROM `record` WHERE `flag` = ?;
+SELECT count(*), sum(`cash`), avg(`number`), max(CAST(JSON_VALUE(`deep`, '$."real"') AS DOUBLE)) FROM `record` WHERE `flag` = ?;
 -- 1: bool true
 
 -- groups
