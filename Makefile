@@ -46,7 +46,7 @@ temporald:
 
 e2e: build
 	DURABENCH_TEMPORALD=$(CURDIR)/$(BIN)/temporald DURABENCH_STARTER=$(CURDIR)/$(BIN)/starter DURABENCH_WORKER=$(CURDIR)/$(BIN)/worker \
-		$(GO) test -tags e2e -count 1 -timeout 20m ./e2e/... ./infra/temporal/...
+		$(GO) test -tags e2e -count 1 -timeout 20m ./e2e/... ./infra/temporal/... ./workflows/...
 
 # Every platform we say we build for, without cgo.
 cross:

@@ -10,7 +10,8 @@ import (
 type Indexer interface {
 	// CanIndex returns nil when the engine has an index of this kind on such columns, Unsupported with the reason when not. It is pure.
 	CanIndex(index query.Index) error
-	// CreateIndex starts the build and returns when the server's call does. An index of ours with the name that is there already is ErrExists.
+	// CreateIndex starts the build and returns when the server's call does. An index of ours with the name that is there already is ErrExists. Where
+	// rows are equal that a unique index is to tell apart, the error says so and no index is left.
 	CreateIndex(ctx context.Context, index query.Index) error
 	// IndexState tells how far the build is, in the server's own words. It must be cheap: it is polled.
 	IndexState(ctx context.Context, index query.Index) (IndexState, error)

@@ -35,7 +35,7 @@ type Answer struct {
 	// a whole table is checked so in little memory. Keep is set with it. DecodeScan may be called inside.
 	Each func() error
 
-	// Rows is how many rows came; groups count as rows.
+	// Rows is how many rows came; groups count as rows. It is 0 after a Count scan.
 	Rows int64
 	// Count is the number that a Count scan returned.
 	Count int64
@@ -76,6 +76,24 @@ func (a *Answer) Row(size int64) error {
 		a.empty()
 	}
 	return nil
+}
+
+// Chunk is Row for several rows that were received together, with the bytes of all their data. It is not for an answer with Each.
+func (a *Answer) Chunk(rows, size int64) {
+	a.Rows += rows
+	a.Size += size
+	if !a.Keep {
+		a.empty()
+	}
+}
+
+// Ranger is a Client that can read a run of rows, as YCSB's scans do.
+type Ranger interface {
+	// Range receives, with every column, the rows of the keys from the given one on, in the order of the keys, most of them. The first key
+	// need not be there. DecodeRange reads the answer as DecodeScan does.
+	Range(ctx context.Context, from corpus.Key, most int64, answer *Answer) error
+	// DecodeRange hands each row that the answer kept to each, off the clock, with its key.
+	DecodeRange(answer *Answer, each func(key corpus.Key, row *corpus.Row) error) error
 }
 
 // Explainer is a Client that can say how its server runs a scan.

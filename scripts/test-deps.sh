@@ -18,6 +18,8 @@ if [ -z "${DURABENCH_VERSITYGW:-}" ] && ! command -v versitygw >/dev/null 2>&1 &
 	GOBIN="$tools" go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
 fi
 
+command -v npm >/dev/null 2>&1 || need="$need nodejs npm"
+
 if [ -z "$need" ]; then
 	:
 elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
@@ -33,7 +35,17 @@ elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $need >/dev/null
 else
 	echo "not found, tests that need them will skip:$need"
-	echo "on Debian: apt-get install$need; elsewhere: the packages of PostgreSQL, Redis and MariaDB"
+	echo "on Debian: apt-get install$need; elsewhere: the packages of PostgreSQL, Redis, MariaDB and Node.js"
+fi
+
+# The real SurrealDB engine, which the tests put behind a WebSocket front of ours. package.json has its exact versions.
+relay=$(dirname "$0")/../drivers/surrealdb/testdata/relay/package.json
+if command -v npm >/dev/null 2>&1 && ! cmp -s "$relay" "$tools/surrealdb-relay/installed.json"; then
+	echo "installing the SurrealDB engine of the tests"
+	mkdir -p "$tools/surrealdb-relay"
+	cp "$relay" "$tools/surrealdb-relay/package.json"
+	npm install --prefix "$tools/surrealdb-relay" --no-audit --no-fund --no-package-lock --loglevel=error
+	cp "$relay" "$tools/surrealdb-relay/installed.json"
 fi
 
 # CI has no Docker Engine running; a developer's own is left to the developer. A socket that is there may be one that a killed engine left.

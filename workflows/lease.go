@@ -76,7 +76,7 @@ type lease struct {
 	probe bool
 }
 
-// ended refers to the local activities of a lease.
+// leases refers to the local activities of a lease.
 var leases *activities.Lease
 
 // HostLease grants a host to one workflow at a time: by priority, and in the order of their claims within one. It is started by the first
@@ -184,23 +184,35 @@ func (l *lease) tellPlaces(ctx workflow.Context) {
 	if l.Holder == nil {
 		return
 	}
-	for i, claim := range slices.Clone(l.Waiting) {
+	type telling struct {
+		claim activities.Execution
+		done  workflow.Future
+	}
+	var all []telling // at once, as each takes a turn of the server
+	for i, claim := range l.Waiting {
 		place := Place{Ahead: i + 1, Holder: l.Holder.Workflow}
-		if l.told[claim.Execution] == place {
-			continue
+		if l.told[claim.Execution] != place {
+			l.told[claim.Execution] = place
+			all = append(all, telling{claim.Execution, signalPlace(ctx, claim.Execution, place)})
 		}
-		l.told[claim.Execution] = place
-		l.tell(ctx, claim.Execution, place)
-		if l.Holder == nil {
-			return
-		}
+	}
+	for _, t := range all {
+		l.dropUntold(ctx, t.claim, t.done)
 	}
 }
 
-// tell signals a place. A workflow that cannot be told has ended.
+// tell signals a place and waits until it has arrived.
 func (l *lease) tell(ctx workflow.Context, e activities.Execution, place Place) {
-	err := workflow.SignalExternalWorkflow(ctx, e.Workflow, e.Run, SignalPlace, place).Get(ctx, nil)
-	if err != nil {
+	l.dropUntold(ctx, e, signalPlace(ctx, e, place))
+}
+
+func signalPlace(ctx workflow.Context, e activities.Execution, place Place) workflow.Future {
+	return workflow.SignalExternalWorkflow(ctx, e.Workflow, e.Run, SignalPlace, place)
+}
+
+// dropUntold drops a claim whose workflow could not be told: it has ended.
+func (l *lease) dropUntold(ctx workflow.Context, e activities.Execution, told workflow.Future) {
+	if err := told.Get(ctx, nil); err != nil {
 		workflow.GetLogger(ctx).Info("claim dropped, its workflow has ended", "workflow", e.Workflow, "error", err)
 		l.drop(e)
 	}

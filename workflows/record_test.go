@@ -16,7 +16,6 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/sdk/client"
-	tlog "go.temporal.io/sdk/log"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/plan"
@@ -33,16 +32,16 @@ import (
 	"github.com/durabench/durabench/workflows"
 )
 
-// record makes the histories in testdata anew, on the server at the address in the environment:
+// record makes the histories in testdata anew, on a server of the test's own or one at the address in the environment:
 //
-//	temporald --db DIR --headless --namespace durabench &
+//	DURABENCH_TEMPORALD=bin/temporald go test ./workflows -run TestRealServer -record
 //	DURABENCH_TEMPORAL_ADDRESS=127.0.0.1:7233 go test ./workflows -run TestRealServer -record
 //
 // Do so for a history whose commands were changed on purpose and that no running workflow can have any more; otherwise the change needs
 // workflow.GetVersion.
 var record = flag.Bool("record", false, "write the histories of TestRealServer to testdata")
 
-// envAddress names the server for tests that need one.
+// envAddress names a server that runs already.
 const envAddress = "DURABENCH_TEMPORAL_ADDRESS"
 
 // TestMain makes this test's binary an agent when it is started as one.
@@ -112,7 +111,7 @@ func (c *testClient) Create(ctx context.Context, key corpus.Key, row *corpus.Row
 func TestRealServer(t *testing.T) {
 	address := os.Getenv(envAddress)
 	if address == "" {
-		t.Skipf("set %s to the address of a Temporal server, e.g. one started with infra/temporald", envAddress)
+		address = startTemporald(t).address()
 	}
 	// The paths that come into the histories are those of no real user.
 	root := filepath.Join(os.TempDir(), "durabench-record")
@@ -121,11 +120,7 @@ func TestRealServer(t *testing.T) {
 	t.Setenv(home.Env, root)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	c, err := client.DialContext(ctx, client.Options{
-		HostPort: address, Namespace: "durabench", Identity: "recorder", Logger: tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-	})
-	require.NoError(t, err)
-	defer c.Close()
+	c := dialTemporal(ctx, t, address)
 	bed := &realBed{t: t, ctx: ctx, client: c, root: root}
 
 	t.Run("valid", func(t *testing.T) {

@@ -21,10 +21,12 @@ const (
 
 // Domains keep apart what is derived from the same seed.
 const (
-	domainRow    = 0x01
-	domainKey    = 0x02
-	domainSeal   = 0x03
-	domainCentre = 0x04
+	domainRow     = 0x01
+	domainKey     = 0x02
+	domainSeal    = 0x03
+	domainCentre  = 0x04
+	domainRandom  = 0x05
+	domainShuffle = 0x06
 )
 
 // mix is the finaliser of SplitMix64 (Steele, Lea, Flood 2014; constants by Stafford): a bijection of 64-bit words in which every input

@@ -30,6 +30,14 @@ type failures struct {
 	wrong    int64
 	examples []Mismatch
 	lastText string
+	kinds    [maxKinds]int64
+}
+
+// ofKind counts a failed operation of a kind.
+func (f *failures) ofKind(kind int) {
+	f.mu.Lock()
+	f.kinds[kind]++
+	f.mu.Unlock()
 }
 
 // add counts one failure and returns how many there are that the error budget is about.

@@ -28,6 +28,8 @@ type totals struct {
 	ok, failed           int64
 	warmup, warmupFailed int64
 	checked              int64
+	followed             int64 // following operations that ended, in the warm-up too, failed ones included
+	followFailed         int64
 }
 
 // shard is the part of the intervals that some of the workers write to, under its lock and off the clock. With twice as many shards as
@@ -37,8 +39,11 @@ type shard struct {
 	open   []*tally // few: those of the running second, and of earlier ones that some worker may still add to
 	free   []*tally // empty ones with memory to use again
 	totals totals
-	sealed bool // the leg's result is made; who comes now comes too late
-	_      [64]byte
+	kinds  []Histogram // service times by kind, since measuring began
+	sealed bool        // the leg's result is made; who comes now comes too late
+
+	lateness, wakes, follow Histogram // since measuring began
+	_                       [64]byte
 }
 
 // intervals is a leg's record, one entry per second. A second stays open as histograms until every worker has passed it. Then it is
@@ -54,7 +59,13 @@ type intervals struct {
 	scratch         Histogram
 }
 
-func newIntervals(shards int) *intervals { return &intervals{shards: make([]shard, shards)} }
+func newIntervals(shards, kinds int) *intervals {
+	v := &intervals{shards: make([]shard, shards)}
+	for i := range v.shards {
+		v.shards[i].kinds = make([]Histogram, kinds)
+	}
+	return v
+}
 
 // at returns the shard's tally of a second. The caller holds its lock.
 func (s *shard) at(second second) *tally {
@@ -84,32 +95,77 @@ func (s *shard) recycle(t *tally) {
 	s.free = append(s.free, t)
 }
 
-// add takes in operations that ended in one second: the durations of those that succeeded, and how many failed and were checked.
-func (s *shard) add(second second, service, response []int64, failed, checked int64) {
+// entry is what a worker gives away: operations that ended in one second.
+type entry struct {
+	second            second
+	service, response []int64 // durations of those that succeeded; response is empty in the closed loop
+	kinds             []uint8 // of those in service; empty without kinds
+	lateness, wakes   []int64
+	failed, checked   int64
+}
+
+// add takes in operations.
+func (s *shard) add(e entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sealed {
 		return
 	}
-	t := s.at(second)
-	t.service.recordAll(service)
-	if len(response) > 0 {
+	t := s.at(e.second)
+	t.service.recordAll(e.service)
+	if len(e.response) > 0 {
 		if t.response == nil {
 			t.response = new(Histogram)
 		}
-		t.response.recordAll(response)
+		t.response.recordAll(e.response)
 	}
-	ok := int64(len(service))
+	ok := int64(len(e.service))
 	t.ok += ok
-	t.failed += failed
-	s.totals.checked += checked
-	if second < 0 {
+	t.failed += e.failed
+	s.totals.checked += e.checked
+	if e.second < 0 {
 		s.totals.warmup += ok
-		s.totals.warmupFailed += failed
-	} else {
-		s.totals.ok += ok
-		s.totals.failed += failed
+		s.totals.warmupFailed += e.failed
+		return
 	}
+	s.totals.ok += ok
+	s.totals.failed += e.failed
+	for i, kind := range e.kinds {
+		s.kinds[kind].Record(e.service[i])
+	}
+	s.lateness.recordAll(e.lateness)
+	s.wakes.recordAll(e.wakes)
+}
+
+// addFollowing takes in one following operation.
+func (s *shard) addFollowing(second second, ns int64, failed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sealed {
+		return
+	}
+	s.totals.followed++
+	switch {
+	case failed:
+		s.totals.followFailed++
+	case second >= 0:
+		s.follow.Record(max(ns, 1))
+	}
+}
+
+// merged returns the histogram that pick finds in each shard, of all of them together; nil when it is empty.
+func (v *intervals) merged(pick func(*shard) *Histogram) *Histogram {
+	sum := new(Histogram)
+	for i := range v.shards {
+		s := &v.shards[i]
+		s.mu.Lock()
+		sum.Merge(pick(s))
+		s.mu.Unlock()
+	}
+	if sum.Count() == 0 {
+		return nil
+	}
+	return sum
 }
 
 // totals returns the operations counted so far.
@@ -123,6 +179,8 @@ func (v *intervals) totals() totals {
 		sum.warmup += s.totals.warmup
 		sum.warmupFailed += s.totals.warmupFailed
 		sum.checked += s.totals.checked
+		sum.followed += s.totals.followed
+		sum.followFailed += s.totals.followFailed
 		s.mu.Unlock()
 	}
 	return sum

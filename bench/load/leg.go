@@ -25,7 +25,8 @@ type Worker interface {
 	// the leg.
 	Ready(slot int, index uint64) error
 	// Do runs the operation in slot. It is all that is on the clock. It must return soon after its context is cancelled, which happens
-	// only when it has passed the operation timeout or the leg is being given up.
+	// only when it has passed the operation timeout or the leg is being given up. An answer that can be seen to be wrong at once, by a
+	// number that is compared, is a *Mismatch.
 	Do(ctx context.Context, slot int) error
 	// Check verifies the answer of the operation just done in slot, off the clock, before the next Do of this worker. An answer that
 	// differs from what was written is a *Mismatch; any other error tells that the answer could not be compared. Both make it a failed
@@ -60,8 +61,14 @@ type Leg struct {
 	// starts after the warm-up; when it has passed no operation starts any more, and those running are waited for and recorded.
 	Warmup, Window time.Duration
 	Keys           int64
-	// MinSamples is the least number of operations of a windowed leg, failed ones included, even if the window has passed.
+	// MinSamples is the least number of operations of a windowed leg, failed ones included, even if the window has passed. In the closed
+	// loop it is also the most that are in flight in the warm-up.
 	MinSamples int64
+	// MaxSamples is the most operations that a windowed leg starts in its window; 0 for no bound but the one that no more start than
+	// fit: 1.5 times what the window has time for, at the rate of the warm-up or, if that is more, of the window itself.
+	MaxSamples int64
+	// Kinds names the kinds of operations, at most 256, when the workers are Sorters.
+	Kinds []string
 	// OperationTimeout ends a single operation that takes longer, by cancelling its context; 0 means none. There is one watch for all
 	// and no timer per operation, so the end comes up to a sixteenth of the timeout late, at least 2 ms and at most 0.25 s; it never comes
 	// early. An operation ended so has failed with class "timeout", even if an answer came in the end, and its worker goes on.
@@ -107,22 +114,15 @@ const (
 	StoppedStuck     = "worker stuck"       // an operation did not end when its context was cancelled
 )
 
-// Pacing is the seam for open-loop load: it gives each operation the moment at which it is meant to start. The response time of an
-// operation is from that moment to its end, however late it really started; its service time is from its real start.
-type Pacing interface {
-	// Next blocks until the worker's next operation is due and returns its intended start, as time since the leg's start. Its context
-	// is cancelled when the leg has no more operations to start; the error is then ignored. Any other error ends the leg.
-	Next(ctx context.Context, worker int) (intended time.Duration, err error)
-}
-
 // Progress is a live view of a running leg. Done and Failed never fall.
 type Progress struct {
-	Done     int64         `json:"done"`    // operations finished, those of the warm-up and failed ones included
-	Total    int64         `json:"total"`   // operations planned; 0 in a windowed leg
-	Failed   int64         `json:"failed"`  // operations that failed
-	Elapsed  time.Duration `json:"elapsed"` // since the leg's start
-	Rate     float64       `json:"rate"`    // successful operations per second since the last report; in the final one, of the leg
-	P99      time.Duration `json:"p99"`     // service time over the last full second, in the final report over the leg; 0 when nothing succeeded in it
+	Done     int64         `json:"done"`              // operations finished, those of the warm-up and failed ones included
+	Total    int64         `json:"total"`             // operations planned; 0 in a windowed leg
+	Failed   int64         `json:"failed"`            // operations that failed
+	Elapsed  time.Duration `json:"elapsed"`           // since the leg's start
+	Rate     float64       `json:"rate"`              // successful operations per second since the last report; in the final one, of the leg
+	Backlog  int64         `json:"backlog,omitempty"` // operations of an open loop that are due and not started
+	P99      time.Duration `json:"p99"`               // service time over the last full second, in the final report over the leg; 0 when nothing succeeded in it
 	Warming  bool          `json:"warming,omitempty"`
 	Window   time.Duration `json:"window,omitempty"`   // planned window of a windowed leg
 	LastText string        `json:"lastText,omitempty"` // last error text that was looked at
@@ -136,9 +136,15 @@ type Result struct {
 	OK        int64         // operations that succeeded; throughput is OK ÷ Wall
 	Failed    int64         // operations that failed, those of the warm-up included: no failure goes unseen
 	Warmup    int64         // operations that succeeded in the warm-up; they are in no other figure
-	Errors    []ErrorCount  // by class, most frequent first; their counts add up to Failed
+	Errors    []ErrorCount  // by class, most frequent first; their counts add up to Failed and Followed.Failed
 	Service   *Histogram    // service time of operations that succeeded, nanoseconds; nil without any
 	Response  *Histogram    // response time of the same operations from the intended start; nil in the closed loop
+	Lateness  *Histogram    // how long after their intended start operations were started, failed ones too; nil in the closed loop
+	Wakes     *Histogram    // the same of those only for which a worker had been waiting: how late the harness itself is
+	Open      *Open         // what became of an open loop's schedule; nil in the closed loop
+	Kinds     []KindResult  // of Sorters' legs, one per Leg.Kinds; they add up to OK and Failed
+	Followed  *KindResult   // of Followers' legs
+	Active    int           // workers that ran operations, those of the warm-up left out; less than all when no more would have fitted
 	Intervals []Interval    // one per second since Started, by the second in which an operation ended, without gaps
 	Checked   int64         // answers compared by content, in the warm-up too
 	Wrong     int64         // answers that differed; they count as failed, class "wrong"
@@ -148,6 +154,13 @@ type Result struct {
 	OverBudget bool
 	GC         GC            // what the agent's garbage collector did meanwhile
 	Skew       time.Duration // between the first and the last worker's release
+}
+
+// KindResult is what operations of one kind came to.
+type KindResult struct {
+	Name       string
+	OK, Failed int64
+	Service    *Histogram // of those that succeeded; nil without any
 }
 
 // ErrorCount is one class of errors with the first texts seen.
@@ -163,6 +176,7 @@ type Interval struct {
 	OK      int64            // operations that succeeded
 	Failed  int64            // operations that failed
 	Service *IntervalLatency // nil when nothing succeeded
+	Backlog int64            // operations of an open loop that were due at its end and not started; 0 in the closed loop
 }
 
 // IntervalLatency is the service time in one second. It is kept in place of the second's histogram so that an hour of intervals
@@ -179,6 +193,9 @@ type GC struct {
 	CPUShare  float64       `json:"cpuShare"`  // share of the agent's CPU time, 0 to 1, up to the last collection; 0 without one
 	HeapBytes int64         `json:"heapBytes"` // heap found live by the last collection
 }
+
+// maxKinds is how many kinds a byte tells apart.
+const maxKinds = 256
 
 // windowed tells whether the leg ends by time.
 func (l *Leg) windowed() bool { return l.Samples == 0 }
@@ -203,8 +220,9 @@ func (l *Leg) validate() error {
 			refuse("first row %d and %d keys pass the largest index", l.First, l.Keys)
 		}
 	default:
-		if l.Window != 0 || l.Warmup != 0 || l.MinSamples != 0 {
-			refuse("window %v, warm-up %v, minimum %d samples: a leg of %d samples has none", l.Window, l.Warmup, l.MinSamples, l.Samples)
+		if l.Window != 0 || l.Warmup != 0 || l.MinSamples != 0 || l.MaxSamples != 0 {
+			refuse("window %v, warm-up %v, minimum %d and maximum %d samples: a leg of %d samples has none",
+				l.Window, l.Warmup, l.MinSamples, l.MaxSamples, l.Samples)
 		}
 		if l.First > math.MaxUint64-uint64(l.Samples-1) {
 			refuse("first row %d and %d samples pass the largest index", l.First, l.Samples)
@@ -215,6 +233,12 @@ func (l *Leg) validate() error {
 	}
 	if l.MinSamples < 0 {
 		refuse("minimum %d samples: want 0 or more", l.MinSamples)
+	}
+	if l.MaxSamples < 0 || l.MaxSamples > 0 && l.MaxSamples < l.MinSamples {
+		refuse("maximum %d samples: want 0 (none) or at least the minimum, %d", l.MaxSamples, l.MinSamples)
+	}
+	if len(l.Kinds) > maxKinds {
+		refuse("%d kinds of operations: want at most %d", len(l.Kinds), maxKinds)
 	}
 	if l.OperationTimeout < 0 {
 		refuse("operation timeout %v: want 0 (none) or more", l.OperationTimeout)

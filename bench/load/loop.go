@@ -32,6 +32,9 @@ type loop struct {
 	worker         Worker
 	client, thread int
 	slots          int
+	announcer      Announcer // the worker, when it is one; likewise the others
+	sorter         Sorter
+	follower       Follower
 
 	base      time.Time // of the leg's clock
 	ctx       context.Context
@@ -42,10 +45,14 @@ type loop struct {
 	finished  bool
 
 	warming          bool
-	origin, deadline int64 // when measuring began and ends
-	said             int64 // moment of the pulse
-	intended         int64 // start that pacing meant
-	first, last      int64 // start of the first and end of the last recorded operation
+	warmer           bool   // runs operations in the warm-up
+	share            *share // to claim from
+	each             bool   // every operation is attended to
+	origin, deadline int64  // when measuring began and ends
+	said             int64  // moment of the pulse
+	intended         int64  // start that pacing meant
+	waited           bool   // the worker was there before it
+	first, last      int64  // start of the first and end of the last recorded operation
 
 	pulse       pulse                              // shared with the watch
 	cancel      atomic.Pointer[context.CancelFunc] // of ctx; called by the watch
@@ -119,13 +126,24 @@ func (l *loop) renew() {
 // loop runs operations until there are no more, or the leg ends otherwise.
 func (l *loop) loop() {
 	var lo, hi int64 // positions claimed and not yet begun
+	var from *share
+	if l.warming && !l.warmer {
+		l.sitOut()
+	}
 	for !l.run.stopped.Load() {
-		if lo == hi {
-			if lo, hi = l.run.share.claim(); lo == hi {
-				return
+		if lo == hi || from != l.share {
+			from = l.share
+			if lo, hi = from.claim(); lo == hi {
+				if from == l.run.share || !l.more(from) {
+					return
+				}
+				continue
 			}
 		}
 		n := min(l.chunk, int(hi-lo))
+		if l.warming {
+			n = 1 // so that none is ready, and belongs to the warm-up, when that ends
+		}
 		for slot := range n {
 			index := l.run.index(lo + int64(slot))
 			if err := l.worker.Ready(slot, index); err != nil {
@@ -140,6 +158,17 @@ func (l *loop) loop() {
 		if !more {
 			return
 		}
+		if from != l.share { // the warm-up is over: what was made ready for it is not done
+			l.rest()
+			continue
+		}
+		if l.announcer != nil {
+			l.announcer.Announce(0, l.unchecked == 0)
+			start = l.now()
+		}
+		if l.first == never && !l.warming {
+			l.first = start
+		}
 		began := start
 		for slot := range n {
 			err := l.worker.Do(l.ctx, slot)
@@ -152,6 +181,9 @@ func (l *loop) loop() {
 				continue
 			}
 			l.last = end
+			if l.sorter != nil {
+				l.rec.kinds[l.rec.n] = uint8(l.sorter.Kind(slot))
+			}
 			full := l.rec.add(end - start)
 			start = end
 			if full {
@@ -178,18 +210,40 @@ func (l *loop) adapt(took int64) {
 	}
 }
 
+// sitOut waits for the end of a warm-up that this worker has no part in, and begins to measure.
+func (l *loop) sitOut() {
+	if !l.leave() {
+		return // the leg has been stopped
+	}
+	select {
+	case <-l.run.pacing.Done():
+	case <-time.After(l.run.leg.Warmup - time.Duration(l.now())):
+		l.measure(l.now())
+	}
+}
+
 // pace waits for the moment that pacing gives the next operation; false ends the loop.
 func (l *loop) pace() bool {
-	intended, err := l.run.leg.Pacing.Next(l.run.pacing, l.number())
-	if l.run.pacing.Err() != nil {
+	if !l.leave() {
 		return false
 	}
-	if err != nil {
-		l.run.fault(fmt.Errorf("%v: pace: %w", l, err))
-		return false
+	for {
+		asked := l.now()
+		intended, err := l.run.leg.Pacing.Next(l.run.pacing, l.number())
+		if l.run.pacing.Err() != nil {
+			return false
+		}
+		if err != nil {
+			l.run.fault(fmt.Errorf("%v: pace: %w", l, err))
+			return false
+		}
+		l.intended = int64(intended)
+		l.waited = l.intended >= asked
+		// What the warm-up did not get done is left undone: the window begins without its backlog.
+		if warmup := int64(l.run.leg.Warmup); !l.warming || l.intended >= warmup || l.now() < warmup {
+			return true
+		}
 	}
-	l.intended = int64(intended)
-	return true
 }
 
 // number counts the workers through.
@@ -234,8 +288,8 @@ func (l *loop) resume() (start int64, more bool) {
 	l.rec.at(at)
 	l.attention = min(start+stretch, ends)
 	switch {
-	case overtime || leg.Pacing != nil:
-		l.attention = start // each operation is attended to
+	case overtime || l.each:
+		l.attention = start
 	case l.warming:
 		l.attention = min(l.attention, int64(leg.Warmup))
 	default:
@@ -257,12 +311,10 @@ func (l *loop) secondOf(now int64) (at second, ends int64) {
 // measure ends the warm-up, or begins a leg without one. The first worker to come here says when measuring began.
 func (l *loop) measure(start int64) {
 	l.warming = false
-	if !l.run.origin.CompareAndSwap(unset, start) {
-		l.origin = l.run.origin.Load()
-	} else {
-		l.origin = start
+	l.origin = l.run.openWindow(start)
+	if window := l.run.window.Load(); window != nil {
+		l.share = window
 	}
-	l.first = start
 	if l.run.leg.windowed() {
 		l.deadline = l.origin + min(int64(l.run.leg.Window), never)
 	}
@@ -285,33 +337,46 @@ func (l *loop) attend(slot int, start, end int64, err error) (next int64, more b
 	if state == expired {
 		l.renew()
 	}
+	if l.rec.lateness != nil {
+		l.rec.late(max(start-l.intended, 0), l.waited)
+	}
+	good := false
 	switch limit := int64(l.run.leg.OperationTimeout); {
 	case state == expired && end-start > limit: // and not one that ended just before the watch fired
 		if err == nil {
 			err = errors.New("it was answered in the end")
 		}
-		l.fail(ClassTimeout, fmt.Errorf("operation timeout of %v passed: %w", l.run.leg.OperationTimeout, err))
+		l.fail(slot, ClassTimeout, fmt.Errorf("operation timeout of %v passed: %w", l.run.leg.OperationTimeout, err))
 	case err != nil && l.run.operations.Err() != nil:
-		l.fail(ClassCancelled, err)
+		l.fail(slot, ClassCancelled, err)
 	case err != nil:
-		l.fail(l.run.classify(err), err)
+		l.failAnswer(slot, err)
 	case l.unchecked < 0:
 		l.unchecked = l.run.pass
 		if err := l.worker.Check(slot); err != nil {
-			l.failCheck(err)
+			l.failCheck(slot, err)
 			break
 		}
 		l.rec.checked++
-		l.succeed(start, end)
+		good = true
 	default:
-		l.succeed(start, end)
+		good = true
+	}
+	if good {
+		l.succeed(slot, start, end)
 	}
 	l.unchecked = max(l.unchecked, 0)
+	if good && l.follower != nil && !l.follow(slot) {
+		return 0, false
+	}
 	return l.resume()
 }
 
 // succeed records an operation in attendance.
-func (l *loop) succeed(start, end int64) {
+func (l *loop) succeed(slot int, start, end int64) {
+	if l.sorter != nil {
+		l.rec.kinds[l.rec.n] = uint8(l.sorter.Kind(slot))
+	}
 	if l.rec.response != nil {
 		// An operation that started before it was meant to has not waited.
 		l.rec.response[l.rec.n] = max(end-min(l.intended, start), 1)
@@ -322,19 +387,38 @@ func (l *loop) succeed(start, end int64) {
 }
 
 // fail counts a failed operation and stops the leg when that was one too many.
-func (l *loop) fail(class string, err error) {
-	l.rec.failed++
+func (l *loop) fail(slot int, class string, err error) {
+	l.countFailed(slot)
 	l.run.judge(l.run.failures.add(class, err))
 }
 
-// failCheck counts an operation whose answer was checked in vain.
-func (l *loop) failCheck(err error) {
-	mismatch, wrong := errors.AsType[*Mismatch](err)
-	if !wrong {
-		l.fail(l.run.classify(err), fmt.Errorf("check the answer: %w", err))
+// failAnswer counts an operation that came back with an error, which may be that its answer is wrong.
+func (l *loop) failAnswer(slot int, err error) {
+	if mismatch, wrong := errors.AsType[*Mismatch](err); wrong {
+		l.failWrong(slot, mismatch)
 		return
 	}
+	l.fail(slot, l.run.classify(err), err)
+}
+
+// failCheck counts an operation whose answer was checked in vain.
+func (l *loop) failCheck(slot int, err error) {
+	if mismatch, wrong := errors.AsType[*Mismatch](err); wrong {
+		l.failWrong(slot, mismatch)
+		return
+	}
+	l.fail(slot, l.run.classify(err), fmt.Errorf("check the answer: %w", err))
+}
+
+func (l *loop) failWrong(slot int, mismatch *Mismatch) {
 	l.rec.checked++
-	l.rec.failed++
+	l.countFailed(slot)
 	l.run.judge(l.run.failures.addWrong(mismatch))
+}
+
+func (l *loop) countFailed(slot int) {
+	l.rec.failed++
+	if l.sorter != nil {
+		l.run.failures.ofKind(l.sorter.Kind(slot))
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -12,13 +13,25 @@ import (
 type every struct {
 	period time.Duration
 	base   time.Time
-	turns  []int
+	turns  []atomic.Int64
 }
 
 func (e *every) Next(ctx context.Context, worker int) (time.Duration, error) {
-	intended := time.Duration(e.turns[worker]) * e.period
-	e.turns[worker]++
+	intended := time.Duration(e.turns[worker].Add(1)-1) * e.period
 	return intended, sleep(ctx, time.Until(e.base.Add(intended)))
+}
+
+func (e *every) Start(base time.Time) { e.base = base }
+
+func (e *every) Due(before time.Duration) int64 {
+	return int64(len(e.turns)) * int64((before+e.period-1)/e.period)
+}
+
+func (e *every) Taken() (taken int64) {
+	for i := range e.turns {
+		taken += e.turns[i].Load()
+	}
+	return taken
 }
 
 // One worker, an operation per 100 ms of 1 ms each, and a stall of 2 s: service times hide the stall, response times do not.
@@ -76,3 +89,7 @@ type brokenPacer struct{}
 func (brokenPacer) Next(context.Context, int) (time.Duration, error) {
 	return 0, errors.New("no schedule")
 }
+
+func (brokenPacer) Start(time.Time)         {}
+func (brokenPacer) Due(time.Duration) int64 { return 0 }
+func (brokenPacer) Taken() int64            { return 0 }

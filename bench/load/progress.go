@@ -40,6 +40,9 @@ func (r *legRun) report(final <-chan Progress) {
 		if latency := r.intervals.latency(r.secondOf(now) - 1); latency != nil {
 			p.P99 = time.Duration(latency.P99)
 		}
+		if r.leg.Pacing != nil {
+			p.Backlog = r.waiting(now)
+		}
 		last, lastOK = p, ok
 		r.leg.Progress(p)
 	}

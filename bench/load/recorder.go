@@ -13,6 +13,20 @@ type recorder struct {
 	failed, checked int64
 	service         [bufferSize]int64 // nanoseconds
 	response        []int64           // nanoseconds, as long as service; nil in the closed loop
+	kinds           []uint8           // as long as service; nil without kinds
+
+	lateness, wakes []int64 // nanoseconds, each as long as it is; nil in the closed loop
+}
+
+// late records how long after its intended start an operation was started; waited tells that its worker had been waiting for it.
+func (r *recorder) late(ns int64, waited bool) {
+	if len(r.lateness) == bufferSize {
+		r.flush()
+	}
+	r.lateness = append(r.lateness, ns)
+	if waited {
+		r.wakes = append(r.wakes, ns)
+	}
 }
 
 // add records an operation that succeeded and tells whether the buffer is full, which is to be flushed before the next add. A duration
@@ -33,13 +47,17 @@ func (r *recorder) at(second second) {
 
 // flush empties the recorder into the leg's intervals. It takes a lock, so it must be off the clock.
 func (r *recorder) flush() {
-	if r.n == 0 && r.failed == 0 && r.checked == 0 {
+	if r.n == 0 && r.failed == 0 && r.checked == 0 && len(r.lateness) == 0 {
 		return
 	}
-	var response []int64
+	e := entry{second: r.second, service: r.service[:r.n], lateness: r.lateness, wakes: r.wakes, failed: r.failed, checked: r.checked}
 	if r.response != nil {
-		response = r.response[:r.n]
+		e.response = r.response[:r.n]
 	}
-	r.shard.add(r.second, r.service[:r.n], response, r.failed, r.checked)
+	if r.kinds != nil {
+		e.kinds = r.kinds[:r.n]
+	}
+	r.shard.add(e)
 	r.n, r.failed, r.checked = 0, 0, 0
+	r.lateness, r.wakes = r.lateness[:0], r.wakes[:0]
 }

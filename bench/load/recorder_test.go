@@ -11,7 +11,7 @@ import (
 func TestIntervalsHoldWhatWasRecorded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const workers = 5
-		store := newIntervals(3)
+		store := newIntervals(3, 0)
 		var recorders [workers]recorder
 		for i := range recorders {
 			recorders[i].shard = &store.shards[i%len(store.shards)]
@@ -73,7 +73,7 @@ func TestIntervalsHoldWhatWasRecorded(t *testing.T) {
 
 // A long leg closes its seconds as it goes: what is left of them is four numbers each, and the histograms are used again.
 func TestClosedSecondsLeaveNumbersOnly(t *testing.T) {
-	store := newIntervals(1)
+	store := newIntervals(1, 0)
 	r := recorder{shard: &store.shards[0]}
 	for s := second(0); s < 7_200; s++ {
 		r.at(s)
@@ -96,7 +96,7 @@ func BenchmarkRecord(b *testing.B) {
 	for i := range values {
 		values[i] = int64(1e5 + rand.ExpFloat64()*5e5)
 	}
-	store := newIntervals(4)
+	store := newIntervals(4, 0)
 	r := &recorder{shard: &store.shards[0]}
 	b.ReportAllocs()
 	before := cpuTime()

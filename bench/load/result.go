@@ -21,9 +21,10 @@ func (r *legRun) result(before collected) *Result {
 		}
 	}
 	result.Intervals = r.intervals.closed
+	r.parts(result, t)
 	r.failures.report(result)
 	judged := r.failures.judged.Load()
-	result.OverBudget = r.budget.exceeded(judged, t.ok+t.warmup+judged)
+	result.OverBudget = r.budget.exceeded(judged, t.ok+t.warmup+t.followed-t.followFailed+judged)
 	r.timing(result)
 
 	r.stopLock.Lock()
@@ -31,12 +32,43 @@ func (r *legRun) result(before collected) *Result {
 	if result.Stopped = r.why; result.Stopped != "" && r.complete(t) {
 		result.Stopped = "" // it was told to stop when there was nothing left to do
 	}
+	if r.leg.Pacing != nil {
+		r.openLoop(result, t)
+	}
 	return result
+}
+
+// parts fills in what is told apart: kinds, following operations, the open loop.
+func (r *legRun) parts(result *Result, t totals) {
+	for i, name := range r.leg.Kinds {
+		kind := KindResult{Name: name, Failed: r.failures.kinds[i]}
+		if kind.Service = r.intervals.merged(func(s *shard) *Histogram { return &s.kinds[i] }); kind.Service != nil {
+			kind.OK = kind.Service.Count()
+		}
+		result.Kinds = append(result.Kinds, kind)
+	}
+	for _, l := range r.loops {
+		if l.given != "" || l.first != never {
+			result.Active++
+		}
+		if l.follower != nil && result.Followed == nil {
+			result.Followed = &KindResult{Failed: t.followFailed}
+		}
+	}
+	if result.Followed != nil {
+		if h := r.intervals.merged(func(s *shard) *Histogram { return &s.follow }); h != nil {
+			result.Followed.OK, result.Followed.Service = h.Count(), h
+		}
+	}
+	if r.leg.Pacing != nil {
+		result.Lateness = r.intervals.merged(func(s *shard) *Histogram { return &s.lateness })
+		result.Wakes = r.intervals.merged(func(s *shard) *Histogram { return &s.wakes })
+	}
 }
 
 // complete tells whether a leg did all its operations, the last of them while it was being stopped.
 func (r *legRun) complete(t totals) bool {
-	if r.why != StoppedCancelled && r.why != StoppedErrors || r.failures.judged.Load() != t.failed+t.warmupFailed {
+	if r.why != StoppedCancelled && r.why != StoppedErrors || r.failures.judged.Load() != t.failed+t.warmupFailed+t.followFailed {
 		return false
 	}
 	if r.leg.windowed() {
@@ -49,8 +81,12 @@ func (r *legRun) complete(t totals) bool {
 // timing fills in when the leg began and how long it took.
 func (r *legRun) timing(result *Result) {
 	began, end := int64(0), int64(0)
-	if r.leg.Warmup > 0 {
+	late := r.leg.Warmup > 0 && r.leg.Pacing == nil
+	switch {
+	case late:
 		began = never
+	case r.leg.Pacing != nil && r.origin.Load() != unset:
+		began = r.origin.Load() // even when nothing could start for a while
 	}
 	firstRelease, lastRelease := never, int64(0)
 	for _, l := range r.loops {
@@ -62,7 +98,7 @@ func (r *legRun) timing(result *Result) {
 		if l.first == never {
 			continue // it never left the warm-up
 		}
-		if r.leg.Warmup > 0 {
+		if late {
 			began = min(began, l.first)
 		}
 		end = max(end, l.last)

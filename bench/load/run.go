@@ -23,7 +23,8 @@ const unset = int64(math.MinInt64)
 type legRun struct {
 	leg       Leg
 	loops     []*loop
-	share     *share
+	share     *share                // of all operations, or of the warm-up's
+	window    atomic.Pointer[share] // of the operations of a windowed leg, once it measures
 	intervals *intervals
 	failures  failures
 	budget    budget
@@ -39,6 +40,7 @@ type legRun struct {
 	release  chan struct{}
 	base     time.Time    // of the release; written before it
 	origin   atomic.Int64 // when measuring began, nanoseconds since the release
+	backlog  []int64      // of an open loop, at the end of each second since then; the watch's own
 	running  atomic.Int64
 	allEnded chan struct{}
 
@@ -48,6 +50,9 @@ type legRun struct {
 	why       string
 	stoppedAt int64
 	faults    []error
+
+	windowLock sync.Mutex
+	raised     chan struct{} // of workers that wait; closed when more operations may start
 }
 
 // Run makes clients × threads workers with newWorker (several at a time), releases them together, runs the leg and returns what it
@@ -97,7 +102,7 @@ func prepare(ctx context.Context, leg Leg) *legRun {
 	r := &legRun{
 		leg:       leg,
 		share:     newShare(&leg),
-		intervals: newIntervals(min(2*runtime.GOMAXPROCS(0), workers)),
+		intervals: newIntervals(min(2*runtime.GOMAXPROCS(0), workers), len(leg.Kinds)),
 		budget:    budget{rate: leg.MaxErrorRate, planned: leg.Samples, workers: int64(workers)},
 		loops:     make([]*loop, workers),
 		release:   make(chan struct{}),
@@ -157,12 +162,29 @@ func (r *legRun) newLoop(worker Worker, client, thread int) (*loop, error) {
 	if slots < 1 {
 		return nil, fmt.Errorf("it has %d slots, want at least 1", slots)
 	}
-	l := &loop{run: r, worker: worker, client: client, thread: thread, slots: min(slots, maxBlock), chunk: 1, unchecked: r.passFirst}
+	l := &loop{
+		run: r, worker: worker, client: client, thread: thread, slots: min(slots, maxBlock), chunk: 1, unchecked: r.passFirst, share: r.share,
+	}
+	l.announcer, _ = worker.(Announcer)
+	l.sorter, _ = worker.(Sorter)
+	l.follower, _ = worker.(Follower)
+	l.warmer = r.warmer(l.number())
 	shards := r.intervals.shards
 	l.rec.shard = &shards[l.number()%len(shards)]
-	if r.leg.Pacing != nil {
-		l.slots = 1 // each operation has a start of its own
+	if l.sorter != nil {
+		if len(r.leg.Kinds) == 0 {
+			return nil, errors.New("its operations are of several kinds, and the leg names none")
+		}
+		l.rec.kinds = make([]uint8, bufferSize)
+	}
+	if r.leg.Pacing != nil { // each operation has a start of its own
 		l.rec.response = make([]int64, bufferSize)
+		l.rec.lateness = make([]int64, 0, bufferSize)
+		l.rec.wakes = make([]int64, 0, bufferSize)
+	}
+	l.each = r.leg.Pacing != nil || l.follower != nil
+	if l.each || l.announcer != nil {
+		l.slots = 1
 	}
 	return l, nil
 }
@@ -178,6 +200,9 @@ func (r *legRun) start() (before collected) {
 	runtime.GC()
 	before = readGC()
 	r.base = time.Now()
+	if r.leg.Pacing != nil {
+		r.leg.Pacing.Start(r.base)
+	}
 	close(r.release)
 	return before
 }
@@ -214,7 +239,11 @@ func (r *legRun) classify(err error) string {
 
 // judge stops the leg when more operations have failed than may.
 func (r *legRun) judge(failed int64) {
-	if r.budget.spent(failed, r.share.claimed()) {
+	begun := r.share.claimed() + r.intervals.totals().followed
+	if window := r.window.Load(); window != nil {
+		begun += window.claimed()
+	}
+	if r.budget.spent(failed, begun) {
 		r.stop(StoppedErrors, nil)
 	}
 }
@@ -267,6 +296,8 @@ func (r *legRun) supervise(ctx context.Context) {
 				r.intervals.close(at)
 				closed = at
 			}
+			r.watchBacklog(now)
+			r.watchWindow(now)
 			if r.past(now) {
 				r.cancelPacing()
 			}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -176,7 +177,7 @@ func (s *script) must(t *testing.T, leg Leg) *Result {
 func (s *script) mustPaced(t *testing.T, leg Leg, period time.Duration) (result *Result) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		leg.Pacing = &every{period, time.Now(), make([]int, max(leg.Clients, 1))}
+		leg.Pacing = &every{period, time.Now(), make([]atomic.Int64, max(leg.Clients, 1))}
 		var err error
 		if result, err = s.runIn(t.Context(), t, leg); err != nil {
 			t.Fatal(err)

@@ -118,7 +118,7 @@ func (r *legRun) giveUp(l *loop) (done bool) {
 		class, err = ClassTimeout, fmt.Errorf("operation timeout of %v passed: %w", r.leg.OperationTimeout, err)
 	}
 	r.failures.add(class, err)
-	l.rec.shard.add(r.secondOf(r.now()), nil, nil, 1, 0)
+	l.rec.shard.add(entry{second: r.secondOf(r.now()), failed: 1})
 	return true
 }
 

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -119,5 +120,88 @@ func TestFirstRecordedAnswerIsChecked(t *testing.T) {
 	result := s.must(t, Leg{Clients: 3, Warmup: time.Second, Window: time.Second, Keys: 10})
 	if result.Checked != 6 { // of each worker, the first of the warm-up and the first of the window
 		t.Errorf("%d answers checked", result.Checked)
+	}
+}
+
+// A server that does one slow operation a second, whatever is asked of it: no more are started than fit, and the leg ends near the end
+// of its window, not 500 s later.
+func TestNoMoreAreStartedThanFit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turn := make(chan struct{}, 1)
+		s := &script{do: func(ctx context.Context, _ op) error {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			return sleep(ctx, time.Second)
+		}}
+		leg := Leg{Clients: 50, Threads: 10, Warmup: 15 * time.Second, Window: 30 * time.Second, Keys: 10, MinSamples: 10}
+		result, err := s.runIn(t.Context(), t, leg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// 45 by the rate, besides the 10 that the warm-up leaves running.
+		if result.OK < 30 || result.OK > 45 || result.Active > 45 {
+			t.Errorf("%d operations by %d workers", result.OK, result.Active)
+		}
+		if result.Wall > 60*time.Second {
+			t.Errorf("wall %v", result.Wall)
+		}
+	})
+}
+
+// Operations that become fast when more are in flight are not held to the rate of the warm-up.
+func TestTheWindowsOwnRateCounts(t *testing.T) {
+	s := &script{do: func(ctx context.Context, op op) error {
+		if op.number < 3 {
+			return sleep(ctx, time.Second)
+		}
+		return sleep(ctx, 10*time.Millisecond)
+	}}
+	result := s.must(t, Leg{Clients: 20, Warmup: 2 * time.Second, Window: 10 * time.Second, Keys: 10, MinSamples: 2})
+	if result.Active != 20 {
+		t.Errorf("%d workers were active", result.Active)
+	}
+	if result.OK < 10_000 || result.Wall < 10*time.Second {
+		t.Errorf("%d operations in %v", result.OK, result.Wall)
+	}
+}
+
+func TestMaximumOfSamples(t *testing.T) {
+	for _, warmup := range []time.Duration{0, time.Second} {
+		leg := Leg{Clients: 7, Warmup: warmup, Window: 10 * time.Second, Keys: 10, MinSamples: 5, MaxSamples: 100}
+		result := (&script{slots: 8, do: taking(time.Millisecond)}).must(t, leg)
+		if result.OK != 100 || result.Stopped != "" {
+			t.Errorf("%d operations, stopped %q", result.OK, result.Stopped)
+		}
+	}
+	if _, err := (&script{}).run(t, Leg{Window: time.Second, Keys: 1, MinSamples: 5, MaxSamples: 4}); err == nil {
+		t.Error("a maximum below the minimum is taken")
+	}
+}
+
+func TestHalves(t *testing.T) {
+	seconds := func(ok ...int64) (intervals []Interval) {
+		for i, n := range ok {
+			intervals = append(intervals, Interval{Second: int64(i), OK: n})
+		}
+		return intervals
+	}
+	for name, c := range map[string]struct {
+		intervals []Interval
+		want      *Halves
+	}{
+		"too short":          {seconds(5, 5, 5, 5), nil},
+		"none":               {nil, nil},
+		"steady":             {seconds(1000, 1010, 990, 1005, 3), &Halves{1005, 997.5, true}},
+		"getting faster":     {seconds(1000, 1010, 2000, 2000, 3), &Halves{1005, 2000, false}},
+		"too few to tell":    {seconds(3, 2, 4, 4, 1), &Halves{2.5, 4, true}},
+		"stands in the end":  {seconds(100, 100, 0, 0, 0), &Halves{100, 0, false}},
+		"odd second dropped": {seconds(100, 100, 100, 100, 9000, 1), &Halves{100, 100, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := HalvesOf(c.intervals)
+			if (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+		})
 	}
 }

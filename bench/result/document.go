@@ -201,6 +201,13 @@ type Leg struct {
 	Clients       int            `json:"clients"`
 	Threads       int            `json:"threads"`
 	Planned       int64          `json:"planned"`            // operations asked for; 0 when a time window was
+	WarmupNs      int64          `json:"warmupNs,omitempty"` // of a windowed leg
+	WindowNs      int64          `json:"windowNs,omitempty"` // of a windowed leg
+	Scan          *Scan          `json:"scan,omitempty"`
+	Batch         *Batch         `json:"batch,omitempty"`
+	Mix           *Mix           `json:"mix,omitempty"`
+	Index         *Index         `json:"index,omitempty"`    // that is built, dropped or used
+	Explain       *Explanation   `json:"explain,omitempty"`  // of the scan, when it is to use the index
 	Measured      *Measured      `json:"measured,omitempty"` // absent when the leg did not run
 	Attempts      int            `json:"attempts,omitempty"` // how often it was started
 	Interruptions []Interruption `json:"interruptions,omitempty"`
@@ -225,6 +232,14 @@ type Measured struct {
 	Throughput *float64     `json:"throughput,omitempty"` // successful operations per second; absent without any
 	Service    *Latency     `json:"service,omitempty"`
 	Response   *Latency     `json:"response,omitempty"`
+	Kinds      []KindCount  `json:"kinds,omitempty"` // of a leg of several kinds of operations: a part of the figures above each
+	Exchanges  *Exchanges   `json:"exchanges,omitempty"`
+	Rows       *int64       `json:"rows,omitempty"`        // received, or written, by operations that succeeded
+	Bytes      *int64       `json:"bytes,omitempty"`       // of their data, received
+	Requests   *int64       `json:"requests,omitempty"`    // that the batches of operations that succeeded took
+	Touched    *int64       `json:"rowsTouched,omitempty"` // distinct rows that were written, or read by a mixed leg
+	OpenLoop   *OpenLoop    `json:"openLoop,omitempty"`    // nil in the closed loop
+	Steady     *Steady      `json:"steady,omitempty"`      // nil in a counted leg
 	Intervals  []Interval   `json:"intervals"`
 	Checked    int64        `json:"checked"` // answers compared by content, those of the warm-up included
 	Wrong      int64        `json:"wrong"`

@@ -65,9 +65,18 @@ func Judge(legs []Leg) (Verdict, string) {
 	case worst == Valid, valid && (worst == Skipped || worst == Unsupported):
 		return Valid, ""
 	}
-	why := fmt.Sprintf("%d of %d legs: %s", len(titles), len(legs), strings.Join(titles, ", "))
+	why := fmt.Sprintf("%d of %d legs: %s", len(titles), len(legs), someOf(titles))
 	if worst == NotRun {
 		return Interrupted, "not run: " + why
 	}
 	return worst, why
+}
+
+// someOf lists titles, of many only the first.
+func someOf(titles []string) string {
+	const most = 8
+	if len(titles) <= most+1 {
+		return strings.Join(titles, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(titles[:most], ", "), len(titles)-most)
 }

@@ -97,6 +97,7 @@ func TestMeasuredKeepsEverythingOfTheLeg(t *testing.T) {
 	}
 	leg := Leg{ID: "read", Title: "Read", Kind: "read", Verdict: Invalid, Why: "wrong", Clients: 1, Threads: 1, Planned: 100, Measured: m}
 	m.ServerNote, m.AgentNote = "not sampled", "not sampled"
+	m.OpenLoop = &OpenLoop{Arrival: "constant", Offered: 2, Achieved: 1}
 	if err := leg.Validate(); err != nil {
 		t.Error(err)
 	}

@@ -149,6 +149,7 @@ func (l *Leg) contradictions(at string) []error {
 			p.add(fmt.Sprintf("%s/%d/at", path("interruptions"), i), "is missing")
 		}
 	}
+	l.checkWork(&p, path)
 	if l.Measured != nil {
 		l.checkMeasured(&p, path("measured"))
 	}
@@ -159,7 +160,7 @@ func (l *Leg) contradictions(at string) []error {
 func (l *Leg) checkMeasured(p *problems, at string) {
 	m := l.Measured
 	done := m.OK + m.Failed
-	ended := l.Verdict != Failed && l.Verdict != Invalid && l.Verdict != Interrupted // ran to its planned end
+	ended := l.Verdict.ended()
 	switch {
 	case l.Planned > 0 && done > l.Planned:
 		p.add(at, "%d operations are ok and %d failed, more than the %d planned", m.OK, m.Failed, l.Planned)

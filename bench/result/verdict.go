@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -14,6 +15,7 @@ const (
 	busyAgent   = 0.90 // share of the CPUs it could use that the agent used, from which on it had nothing left to give,
 	idleServer  = 0.50 // while the server used less than this share of its own
 	harnessCost = 0.20 // share of the CPU time each operation took that is the harness's own cost
+	lateAgent   = 0.50 // share of the operations of a rate that was not kept that began late with a worker free for them
 )
 
 // Proof says what must be known before a leg's answers count as right.
@@ -33,9 +35,20 @@ func ProofOf(kind string) Proof {
 		return Proof{Content: true, Count: true}
 	case "delete":
 		return Proof{Count: true}
+	case "mix":
+		return Proof{Content: true}
 	}
 	return Proof{}
 }
+
+// ProofOfScan returns the proof that a scan leg needs: answers are compared with the expected one, of which expect says whether the file
+// gives at least its number of rows. Of a scan in the engine's own words without that nothing is known, and it is never more than unverified.
+func ProofOfScan(s *Scan, expect bool) Proof {
+	return Proof{Content: !s.Raw || expect}
+}
+
+// ProofOfBatch returns the proof that a batch leg needs: that of the same operation on single rows.
+func ProofOfBatch(b *Batch) Proof { return ProofOf(b.Operation) }
 
 // Facts is everything that a leg's verdict follows from.
 type Facts struct {
@@ -51,7 +64,9 @@ type Facts struct {
 	Calibrates bool
 	// Embedded tells that the database runs inside the agent. A busy agent then says nothing about who the limit was; the share of the
 	// harness in each operation still does.
-	Embedded    bool
+	Embedded bool
+	// Explain is the server's plan for a scan that is to use an index; nil for other legs.
+	Explain     *Explanation
 	AgentCPUs   float64      // CPU cores that the agent may use; 0 when not known
 	ServerCPUs  float64      // CPU cores that the server may use; 0 when not known
 	Calibration *Calibration // nil when it was not measured
@@ -62,9 +77,12 @@ type Facts struct {
 //   - invalid: an answer was wrong;
 //   - interrupted: the leg was cancelled;
 //   - failed: it came to nothing, was stopped, spent its error budget, did fewer operations than planned, or none succeeded;
-//   - invalid: there are other rows in the database than there must be;
+//   - invalid: there are other rows in the database than there must be, or rows were wrong that exchanges have written;
+//   - invalid: the server's plan does not use the index that the leg is about;
 //   - generator-limited: the agent used at least 90 % of the CPUs it may use while the server used less than 50 % of its own (not
-//     for embedded engines), or the harness's own cost is at least 20 % of the CPU time that each operation took;
+//     for embedded engines), or the harness's own cost is at least 20 % of the CPU time that each operation took, or a rate was not kept
+//     and at least half of the operations began late with a worker free for them;
+//   - overloaded: a rate was not kept (see OpenLoop.Kept);
 //   - unverified: its Proof is missing in part;
 //   - valid.
 //
@@ -90,9 +108,18 @@ func VerdictOf(f Facts) (Verdict, string) {
 	case m.miscounted():
 		return Invalid, fmt.Sprintf("the database holds %s rows after the leg where there must be %s", comma(*m.RowsAfter), comma(*m.RowsWanted))
 	}
+	if x := m.Exchanges; x != nil && x.Wrong > 0 {
+		return Invalid, fmt.Sprintf("%s of %s rows that exchanges had written were wrong afterwards", comma(x.Wrong), comma(x.Checked))
+	}
+	if f.Explain != nil && f.Explain.Uses != nil && !*f.Explain.Uses {
+		return Invalid, "index not used: the server's own plan for the scan does without it"
+	}
 	unverified := whyUnverified(f)
 	if why := whyGeneratorLimited(f); why != "" {
 		return GeneratorLimited, join(why, unverified)
+	}
+	if why := whyOverloaded(f); why != "" {
+		return Overloaded, join(why, unverified)
 	}
 	if unverified != "" {
 		return Unverified, unverified
@@ -172,9 +199,41 @@ func whyUnverified(f Facts) string {
 	return ""
 }
 
+// Kept tells whether the rate was, of a leg that did so many operations with inFlight at most at once: at least 95 % of those that were due
+// were begun, operations succeeded at 95 % of the rate or more (less what chance does to a Poisson arrival: three standard deviations), and
+// no more were waiting at the end than are in flight, or 1 % of all. Nil, a closed loop, has no rate to keep.
+func (o *OpenLoop) Kept(done int64, inFlight int) bool {
+	if o == nil || done == 0 {
+		return true
+	}
+	slack := 0.05
+	if o.Arrival == "poisson" {
+		slack += 3 / math.Sqrt(float64(done))
+	}
+	begun := float64(done) / float64(done+o.Dropped)
+	return begun >= 0.95 && o.Achieved >= o.Offered*(1-slack) && o.Backlog <= max(int64(inFlight), int64(0.01*float64(done)))
+}
+
+func whyOverloaded(f Facts) string {
+	m := f.Measured
+	o := m.OpenLoop
+	if o.Kept(m.OK+m.Failed, f.InFlight) {
+		return ""
+	}
+	return fmt.Sprintf("the rate was not sustained: %s operations per second offered, %s achieved, backlog growing by %s per second, %s never started",
+		figure(o.Offered), figure(o.Achieved), figure(o.Slope), comma(o.Dropped))
+}
+
 func whyGeneratorLimited(f Facts) string {
 	m := f.Measured
-	if f.Calibrates || f.AgentCPUs <= 0 {
+	if f.Calibrates {
+		return ""
+	}
+	if o := m.OpenLoop; !o.Kept(m.OK+m.Failed, f.InFlight) && o.AgentLate != nil && *o.AgentLate >= lateAgent {
+		return fmt.Sprintf("the rate of %s operations per second was not kept, and %.0f %% of them began late although a worker was free for them",
+			figure(o.Offered), 100**o.AgentLate)
+	}
+	if f.AgentCPUs <= 0 {
 		return ""
 	}
 	usable := min(f.AgentCPUs, float64(max(f.InFlight, 1)))

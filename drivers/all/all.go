@@ -9,4 +9,5 @@ import (
 	_ "github.com/durabench/durabench/drivers/postgres"
 	_ "github.com/durabench/durabench/drivers/redis"
 	_ "github.com/durabench/durabench/drivers/sqlite"
+	_ "github.com/durabench/durabench/drivers/surrealdb"
 )

@@ -34,6 +34,9 @@ type Harness struct {
 	// Instant is why operations never wait, so that a context has nothing to interrupt; empty when they may. Only engines in the agent's
 	// own memory are instant.
 	Instant string
+	// Conflicts is why the engine refuses a write, with class conflict, that meets another write of the same row; empty when it makes the one wait
+	// for the other. The suite then tries such writes again, where callers work on one row.
+	Conflicts string
 	// Stall makes the server keep operations on the open database of config waiting until release is called, e.g. by locking the table from
 	// a connection of its own. Optional: with it the suite interrupts operations that are certainly in flight. Release is called
 	// exactly once; operations that waited may succeed after it.

@@ -70,7 +70,7 @@ func (d *database) checkTable(ctx context.Context) error {
 		if len(found) == 0 {
 			return errors.New("it is not there: nothing has been loaded")
 		}
-		if sql := d.schema.createSQL(); !strings.HasSuffix(sql, " COMMENT='"+found[0][1]+"'") {
+		if comment, _, _ := strings.Cut(found[0][1], markSeparator); !strings.HasSuffix(d.schema.createSQL(), " COMMENT='"+comment+"'") {
 			return errors.New("it was made for other columns or keys: it belongs to a run with another value template or key type")
 		}
 		return nil

@@ -74,7 +74,8 @@ func newSchema(c *corpus.Corpus) (*schema, error) {
 		case corpus.Decimal:
 			c.sql, c.oid = "numeric(19,4)", oidNumeric // every int64 of units
 		case corpus.String:
-			c.sql, c.oid = "text", oidText
+			// The byte order, as for keys: equal, less and prefixes mean the same on every host.
+			c.sql, c.oid = `text COLLATE "C"`, oidText
 		case corpus.UUID:
 			c.sql, c.oid = "uuid", oidUUID
 		case corpus.DateTime:

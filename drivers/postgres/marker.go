@@ -22,7 +22,7 @@ func (d *database) Mark(ctx context.Context, text string) error {
 		if err != nil {
 			return err
 		}
-		_, err = query(ctx, conn, fmt.Sprintf("COMMENT ON TABLE %s IS '%s'", tableName, comment))
+		_, err = ask(ctx, conn, fmt.Sprintf("COMMENT ON TABLE %s IS '%s'", tableName, comment))
 		return err
 	})
 }
@@ -30,7 +30,7 @@ func (d *database) Mark(ctx context.Context, text string) error {
 // Marked reads the text back.
 func (d *database) Marked(ctx context.Context) (text string, err error) {
 	err = d.control(ctx, "read the mark of the table "+tableName, func(conn *pgconn.PgConn) error {
-		rows, err := query(ctx, conn, fmt.Sprintf("SELECT obj_description(to_regclass('%s'), 'pg_class')", tableName))
+		rows, err := ask(ctx, conn, fmt.Sprintf("SELECT obj_description(to_regclass('%s'), 'pg_class')", tableName))
 		if err != nil {
 			return err
 		}

@@ -149,7 +149,7 @@ func open(ctx context.Context, config drivers.Config) (drivers.Database, error) 
 		config: server, tier: config.Tier, corpus: config.Corpus, schema: s, statements: s.statements(), loadSQL: s.loadSQL(), load: config, logger: config.Logger,
 	}
 	return d, d.control(ctx, "open", func(conn *pgconn.PgConn) error {
-		rows, err := query(ctx, conn, "SHOW server_encoding")
+		rows, err := ask(ctx, conn, "SHOW server_encoding")
 		if err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func open(ctx context.Context, config drivers.Config) (drivers.Database, error) 
 // Version returns the server's version.
 func (d *database) Version(ctx context.Context) (version string, err error) {
 	err = d.control(ctx, "read the version", func(conn *pgconn.PgConn) error {
-		rows, err := query(ctx, conn, "SHOW server_version")
+		rows, err := ask(ctx, conn, "SHOW server_version")
 		if err == nil {
 			version = rows[0][0]
 		}

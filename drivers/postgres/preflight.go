@@ -19,7 +19,7 @@ func (d *database) Preflight(ctx context.Context) error {
 		return fmt.Errorf("preflight: %w", err)
 	}
 	return d.control(ctx, "preflight", func(conn *pgconn.PgConn) error {
-		rows, err := query(ctx, conn, "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')")
+		rows, err := ask(ctx, conn, "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')")
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (d *database) Preflight(ctx context.Context) error {
 func (d *database) checkConnections(ctx context.Context, conn *pgconn.PgConn) error {
 	// Other users' sessions are seen without their kind by users without privileges; those with a database are taken for clients.
 	const others = "FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datid IS NOT NULL AND coalesce(backend_type, 'client backend') = 'client backend'"
-	rows, err := query(ctx, conn, "SELECT current_setting('max_connections'), current_setting('superuser_reserved_connections'), "+
+	rows, err := ask(ctx, conn, "SELECT current_setting('max_connections'), current_setting('superuser_reserved_connections'), "+
 		"coalesce(current_setting('reserved_connections', true), '0'), (SELECT count(*) "+others+"), "+
 		"(SELECT datconnlimit FROM pg_database WHERE datname = current_database()), (SELECT count(*) "+others+" AND datname = current_database()), "+
 		"(SELECT rolconnlimit FROM pg_roles WHERE rolname = session_user), (SELECT count(*) "+others+" AND usename = session_user)")

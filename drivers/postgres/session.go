@@ -89,7 +89,7 @@ func (d *database) connect(ctx context.Context, config *pgconn.Config) (*pgconn.
 func (d *database) setTier(ctx context.Context, conn *pgconn.PgConn) error {
 	wantOff := d.tier == drivers.TierNone
 	for _, last := range []bool{false, true} {
-		rows, err := query(ctx, conn, "SHOW synchronous_commit")
+		rows, err := ask(ctx, conn, "SHOW synchronous_commit")
 		if err != nil {
 			return err
 		}

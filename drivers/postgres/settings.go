@@ -57,7 +57,7 @@ func (d *database) Settings(ctx context.Context) (settings drivers.Settings, err
 		for i, s := range readBack {
 			names[i] = "'" + s.Name + "'"
 		}
-		rows, err := query(ctx, conn, "SELECT name, current_setting(name, true) FROM unnest(ARRAY["+strings.Join(names, ", ")+"]) AS name")
+		rows, err := ask(ctx, conn, "SELECT name, current_setting(name, true) FROM unnest(ARRAY["+strings.Join(names, ", ")+"]) AS name")
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (d *database) Settings(ctx context.Context) (settings drivers.Settings, err
 			{"table", "unlogged and temporary tables lose their rows in a crash",
 				fmt.Sprintf("SELECT coalesce((SELECT CASE relpersistence WHEN 'p' THEN 'logged' WHEN 'u' THEN 'unlogged' ELSE relpersistence::text END FROM pg_class WHERE oid = to_regclass('%s')), 'not made yet')", tableName)},
 		} {
-			rows, err := query(ctx, conn, fact.sql)
+			rows, err := ask(ctx, conn, fact.sql)
 			if err != nil {
 				return err
 			}

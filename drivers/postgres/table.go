@@ -63,7 +63,7 @@ func (s *schema) createSQL() string {
 // Prepare drops the table of an earlier run and makes an empty one, with autovacuum as the server has it.
 func (d *database) Prepare(ctx context.Context) error {
 	return d.control(ctx, "prepare the table "+tableName, func(conn *pgconn.PgConn) error {
-		found, err := query(ctx, conn, fmt.Sprintf("SELECT c.relkind, obj_description(c.oid, 'pg_class'), pg_get_userbyid(c.relowner) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "+
+		found, err := ask(ctx, conn, fmt.Sprintf("SELECT c.relkind, obj_description(c.oid, 'pg_class'), pg_get_userbyid(c.relowner) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "+
 			"WHERE n.nspname = '%s' AND c.relname = '%s'", schemaName, drivers.Table))
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func (d *database) Prepare(ctx context.Context) error {
 			drop = "DROP TABLE " + tableName + "; "
 		}
 		// One transaction: a run that dies here leaves the old table or the new one.
-		_, err = query(ctx, conn, fmt.Sprintf("BEGIN; CREATE SCHEMA IF NOT EXISTS %s; %s%s; COMMENT ON TABLE %s IS '%s'; COMMIT", schemaName, drop, d.schema.createSQL(), tableName, mark))
+		_, err = ask(ctx, conn, fmt.Sprintf("BEGIN; CREATE SCHEMA IF NOT EXISTS %s; %s%s; COMMENT ON TABLE %s IS '%s'; COMMIT", schemaName, drop, d.schema.createSQL(), tableName, mark))
 		if codeOf(err) == "42501" {
 			return fmt.Errorf("%w; the user needs CREATE on the database, or a schema %s of its own: CREATE SCHEMA %s AUTHORIZATION …", err, schemaName, schemaName)
 		}
@@ -88,7 +88,7 @@ func (d *database) Prepare(ctx context.Context) error {
 // Count counts the rows.
 func (d *database) Count(ctx context.Context) (rows int64, err error) {
 	err = d.control(ctx, "count the rows of "+tableName, func(conn *pgconn.PgConn) error {
-		found, err := query(ctx, conn, "SELECT count(*) FROM "+tableName)
+		found, err := ask(ctx, conn, "SELECT count(*) FROM "+tableName)
 		if err != nil {
 			return err
 		}
@@ -98,8 +98,8 @@ func (d *database) Count(ctx context.Context) (rows int64, err error) {
 	return rows, err
 }
 
-// query runs statements without parameters and returns the rows of the last one as text; NULL is the empty string.
-func query(ctx context.Context, conn *pgconn.PgConn, sql string) (rows [][]string, err error) {
+// ask runs statements without parameters and returns the rows of the last one as text; NULL is the empty string.
+func ask(ctx context.Context, conn *pgconn.PgConn, sql string) (rows [][]string, err error) {
 	results, err := conn.Exec(ctx, sql).ReadAll()
 	if err != nil {
 		return nil, err

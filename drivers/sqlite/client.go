@@ -18,6 +18,8 @@ type client struct {
 	open     int // how many readers there are
 	closed   atomic.Bool
 	done     chan struct{} // closed when the client is
+
+	preparing sync.Mutex // held while a scan is prepared, off the clock
 }
 
 // encoded is memory for rows in the form of parameters.
@@ -119,8 +121,8 @@ func (c *client) Close() error {
 	return errors.Join(problems...)
 }
 
-// batchRows is how many rows a load puts in one transaction: enough that neither the commit nor its flush is felt.
-const batchRows = 1000
+// loadRows is how many rows a load puts in one transaction: enough that neither the commit nor its flush is felt.
+const loadRows = 1000
 
 // Load writes rows in large transactions. They are made and encoded before the writer's turn, so that clients which load at the same time do
 // that at the same time.
@@ -133,11 +135,11 @@ func (c *client) Load(ctx context.Context, from, to uint64, version uint32) erro
 		ends []int
 		err  error
 	)
-	for first := from; first < to; first += batchRows {
+	for first := from; first < to; first += loadRows {
 		if c.closed.Load() {
 			return drivers.ErrClosed
 		}
-		last := min(first+batchRows, to)
+		last := min(first+loadRows, to)
 		all, ends = all[:0], ends[:0]
 		for index := first; index < last; index++ {
 			c.database.config.Corpus.Row(&row, index, version)
@@ -147,31 +149,9 @@ func (c *client) Load(ctx context.Context, from, to uint64, version uint32) erro
 			}
 			ends = append(ends, len(all))
 		}
-		if err := w.exclusive(ctx, func(on *connection) error { return w.batch(ctx, on, all, ends) }); err != nil {
+		if err := w.exclusive(ctx, func(on *connection) error { return w.batch(ctx, on, load, all, ends) }); err != nil {
 			return fmt.Errorf("load rows %d to %d: %w", first, last-1, err)
 		}
 	}
 	return nil
-}
-
-// batch writes rows in one transaction; the caller has the turn.
-func (w *writer) batch(ctx context.Context, on *connection, all []byte, ends []int) (err error) {
-	if err := retry(ctx, func() error { return on.execute("BEGIN IMMEDIATE") }); err != nil {
-		return err
-	}
-	start := 0
-	for _, end := range ends {
-		if _, err = w.now(ctx, load, all[start:end]); err != nil {
-			break
-		}
-		start = end
-	}
-	if err == nil {
-		err = retry(ctx, func() error { return on.execute("COMMIT") })
-	}
-	if err != nil {
-		// SQLite may have rolled back by itself already, as it does on a full disk; then there is nothing to roll back.
-		_ = on.execute("ROLLBACK")
-	}
-	return err
 }

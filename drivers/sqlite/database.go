@@ -16,6 +16,7 @@ type database struct {
 	path       string
 	filesystem filesystem
 	writer     *writer
+	sizes      map[string]int64 // of indexes that were built here, in bytes, by name; for whoever has the writer's turn
 	closed     atomic.Bool
 }
 
@@ -64,7 +65,16 @@ func (d *database) claim(c *connection) error {
 // Prepare leaves an empty table, and a file without the pages of an earlier one: those would spare this run the growth of its file.
 func (d *database) Prepare(ctx context.Context) error {
 	return d.writer.exclusive(ctx, func(c *connection) error {
-		for _, sql := range []string{d.schema.drop, d.schema.create, "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+		words, err := wordsTables(c)
+		if err != nil {
+			return err
+		}
+		clear(d.sizes)
+		statements := []string{d.schema.drop, d.schema.create, "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"}
+		for _, table := range words {
+			statements = append([]string{"DROP TABLE " + quote(table)}, statements...)
+		}
+		for _, sql := range statements {
 			if err := retry(ctx, func() error { return c.execute(sql) }); err != nil {
 				return fmt.Errorf("prepare table %s: %w", drivers.Table, err)
 			}

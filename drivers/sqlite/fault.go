@@ -56,3 +56,9 @@ func busy(err error) bool {
 	var f *fault
 	return errors.As(err, &f) && (f.primary() == codeBusy || f.primary() == codeLocked)
 }
+
+// interrupted tells that the statement was stopped from outside.
+func interrupted(err error) bool {
+	var f *fault
+	return errors.As(err, &f) && f.primary() == codeInterrupt
+}

@@ -15,8 +15,9 @@ import (
 //
 //	library               its name for people, and where it comes from
 //	libraryVersion()      SQLite's own version
-//	openConnection(path)  → *connection: execute, text, prepare, close
-//	                      → *statement: run, fetch, finalize
+//	compiledWith(option)  whether an option was chosen when it was compiled
+//	openConnection(path)  → *connection: execute, text, prepare, interrupt, close
+//	                      → *statement: run, fetch, bind, receive, reset, finalize
 //
 // library_c.go calls SQLite's own C code by cgo, one call for each operation; library_go.go calls its translation to Go. A connection and
 // its statements are used by one goroutine at a time.
@@ -80,4 +81,17 @@ func appendKey(params []byte, key corpus.Key) []byte {
 		return appendBlob(params, key.Bytes())
 	}
 	return appendText(params, key.Bytes())
+}
+
+// leastRoom is by how much, in bytes, an answer's memory grows for rows that do not fit.
+const leastRoom = 64 << 10
+
+// lastEnd is where the last cell that is there ends, or start without any.
+func lastEnd(ends []int, start int) int {
+	for i := len(ends) - 1; i >= 0; i-- {
+		if ends[i] >= 0 {
+			return ends[i]
+		}
+	}
+	return start
 }

@@ -13,6 +13,8 @@ package sqlite
 #cgo nocallback durabench_fetch
 #cgo noescape durabench_cells
 #cgo nocallback durabench_cells
+#cgo noescape durabench_receive
+#cgo nocallback durabench_receive
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -44,12 +46,16 @@ extern const void *sqlite3_column_blob(sqlite3_stmt *, int);
 extern const unsigned char *sqlite3_column_text(sqlite3_stmt *, int);
 extern int sqlite3_column_bytes(sqlite3_stmt *, int);
 extern const char *sqlite3_errmsg(sqlite3 *);
+extern void sqlite3_interrupt(sqlite3 *);
+extern int sqlite3_compileoption_used(const char *);
 
 typedef struct { int code; int changes; int64_t size; } durabench_outcome;
 
-// Bind the parameters where they lie. The statement is reset before the caller goes on, and bound anew before it is stepped again, so
-// SQLite need not copy them.
-static int durabench_bind(sqlite3_stmt *s, const char *params, int64_t length) {
+typedef void (*durabench_destructor)(void *);
+
+// Bind the parameters where they lie, or copies of them. They may stay where they lie when the statement is reset before the caller goes on,
+// and bound anew before it is stepped again.
+static int durabench_bind_as(sqlite3_stmt *s, const char *params, int64_t length, durabench_destructor kept) {
 	int n = 0;
 	for (int64_t at = 0; at < length;) {
 		char tag = params[at++];
@@ -66,7 +72,7 @@ static int durabench_bind(sqlite3_stmt *s, const char *params, int64_t length) {
 			uint32_t size;
 			memcpy(&size, params + at, 4);
 			at += 4;
-			code = tag == 3 ? sqlite3_bind_text(s, n, params + at, (int)size, 0) : sqlite3_bind_blob(s, n, params + at, (int)size, 0);
+			code = tag == 3 ? sqlite3_bind_text(s, n, params + at, (int)size, kept) : sqlite3_bind_blob(s, n, params + at, (int)size, kept);
 			at += size;
 		}
 		if (code != 0) {
@@ -74,6 +80,12 @@ static int durabench_bind(sqlite3_stmt *s, const char *params, int64_t length) {
 		}
 	}
 	return 0;
+}
+
+static int durabench_bind(sqlite3_stmt *s, const char *params, int64_t length) { return durabench_bind_as(s, params, length, 0); }
+
+static int durabench_bind_copies(sqlite3_stmt *s, const char *params, int64_t length) {
+	return durabench_bind_as(s, params, length, (durabench_destructor)-1);
 }
 
 static durabench_outcome durabench_run(sqlite3 *db, sqlite3_stmt *s, const char *params, int64_t length) {
@@ -93,9 +105,8 @@ static durabench_outcome durabench_run(sqlite3 *db, sqlite3_stmt *s, const char 
 	return out;
 }
 
-// Copy the cells of the current row as far as they fit, and note where each ends; return the size of all.
-static int64_t durabench_cells(sqlite3_stmt *s, char *bytes, int64_t room, int64_t *ends, int columns) {
-	int64_t at = 0;
+// Copy the cells of the current row behind the first bytes as far as they fit, and note where each ends; return where the last one ends.
+static int64_t durabench_cells(sqlite3_stmt *s, char *bytes, int64_t at, int64_t room, int64_t *ends, int columns) {
 	for (int i = 0; i < columns; i++) {
 		int64_t whole;
 		double real;
@@ -135,7 +146,7 @@ static durabench_outcome durabench_fetch(sqlite3_stmt *s, const char *params, in
 	}
 	out.code = sqlite3_step(s);
 	if (out.code == 100) {
-		out.size = durabench_cells(s, bytes, room, ends, columns);
+		out.size = durabench_cells(s, bytes, 0, room, ends, columns);
 		if (out.size > room) {
 			return out;
 		}
@@ -146,10 +157,36 @@ static durabench_outcome durabench_fetch(sqlite3_stmt *s, const char *params, in
 	}
 	return out;
 }
+
+typedef struct { int code; int rows; int pending; int64_t size; } durabench_chunk;
+
+// Receive rows behind the first bytes until there are enough, or the next one does not fit: then it is pending, and the size is what it needs.
+static durabench_chunk durabench_receive(sqlite3_stmt *s, int pending, int most, char *bytes, int64_t at, int64_t room, int64_t *ends, int columns) {
+	durabench_chunk out = {100, 0, 0, at};
+	while (out.rows < most) {
+		if (!pending) {
+			out.code = sqlite3_step(s);
+		}
+		pending = 0;
+		if (out.code != 100) {
+			return out;
+		}
+		int64_t end = durabench_cells(s, bytes, at, room, ends + (int64_t)out.rows * columns, columns);
+		out.size = end;
+		if (end > room) {
+			out.pending = 1;
+			return out;
+		}
+		at = end;
+		out.rows++;
+	}
+	return out;
+}
 */
 import "C"
 
 import (
+	"slices"
 	"unsafe"
 
 	_ "github.com/mattn/go-sqlite3" // compiles SQLite into the binary
@@ -163,6 +200,13 @@ const library = "SQLite's C code by cgo (github.com/mattn/go-sqlite3)"
 func libraryVersion() string { return C.GoString(C.sqlite3_libversion()) }
 
 func librarySource() string { return C.GoString(C.sqlite3_sourceid()) }
+
+// compiledWith tells whether the library has an option that is chosen when it is compiled.
+func compiledWith(option string) bool {
+	name := C.CString(option)
+	defer C.free(unsafe.Pointer(name))
+	return C.sqlite3_compileoption_used(name) != 0
+}
 
 type connection struct {
 	db *C.sqlite3
@@ -225,6 +269,9 @@ func (c *connection) text(sql string) (string, error) {
 	}
 }
 
+// interrupt makes the statement that runs on the connection stop with codeInterrupt. It is the one call that another goroutine may make.
+func (c *connection) interrupt() { C.sqlite3_interrupt(c.db) }
+
 type statement struct {
 	on      *connection
 	s       *C.sqlite3_stmt
@@ -269,7 +316,7 @@ func (s *statement) fetch(params []byte, rec *drivers.Record) (found bool, err e
 		if int(out.size) > cap(rec.Bytes) {
 			// Room to spare, so that rows which grow by and by do not each come here.
 			rec.Bytes = make([]byte, 0, out.size+out.size/4)
-			C.durabench_cells(s.s, (*C.char)(unsafe.Pointer(unsafe.SliceData(rec.Bytes))), C.int64_t(cap(rec.Bytes)), s.ends(rec), C.int(s.columns))
+			C.durabench_cells(s.s, (*C.char)(unsafe.Pointer(unsafe.SliceData(rec.Bytes))), 0, C.int64_t(cap(rec.Bytes)), s.ends(rec), C.int(s.columns))
 			C.sqlite3_reset(s.s)
 		}
 		rec.Bytes = rec.Bytes[:out.size]
@@ -286,3 +333,35 @@ func (s *statement) fetch(params []byte, rec *drivers.Record) (found bool, err e
 func (s *statement) ends(rec *drivers.Record) *C.int64_t {
 	return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(rec.Ends)))
 }
+
+// bind binds copies of the parameters, for a statement that receives rows. They stay bound when it is reset.
+func (s *statement) bind(params []byte) error {
+	if code := C.durabench_bind_copies(s.s, (*C.char)(unsafe.Pointer(unsafe.SliceData(params))), C.int64_t(len(params))); code != codeOK {
+		return s.on.fault(code)
+	}
+	return nil
+}
+
+// receive appends up to most more rows to the answer, cells as fetch has them. Without any the statement is done. It has to be reset after.
+func (s *statement) receive(answer *drivers.Answer, most int) (rows int, err error) {
+	answer.Ends = slices.Grow(answer.Ends, most*s.columns)
+	for pending := C.int(0); ; {
+		at, first := len(answer.Bytes), len(answer.Ends)
+		out := C.durabench_receive(s.s, pending, C.int(most-rows), (*C.char)(unsafe.Pointer(unsafe.SliceData(answer.Bytes))), C.int64_t(at), C.int64_t(cap(answer.Bytes)),
+			(*C.int64_t)(unsafe.Pointer(unsafe.SliceData(answer.Ends[first:cap(answer.Ends)]))), C.int(s.columns))
+		rows += int(out.rows)
+		answer.Ends = answer.Ends[:first+int(out.rows)*s.columns]
+		answer.Bytes = answer.Bytes[:lastEnd(answer.Ends[first:], at)]
+		if out.pending != 0 {
+			answer.Bytes = slices.Grow(answer.Bytes, max(int(out.size)-len(answer.Bytes), leastRoom))
+			pending = 1
+			continue
+		}
+		if out.code != codeRow && out.code != codeDone {
+			return rows, s.on.fault(out.code)
+		}
+		return rows, nil
+	}
+}
+
+func (s *statement) reset() { C.sqlite3_reset(s.s) }

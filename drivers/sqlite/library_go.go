@@ -20,6 +20,18 @@ func libraryVersion() string { return sqlite3.SQLITE_VERSION }
 
 func librarySource() string { return sqlite3.SQLITE_SOURCE_ID }
 
+// compiledWith tells whether the library has an option that is chosen when it is compiled.
+func compiledWith(option string) bool {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	name, err := libc.CString(option)
+	if err != nil {
+		return false
+	}
+	defer libc.Xfree(tls, name)
+	return sqlite3.Xsqlite3_compileoption_used(tls, name) != 0
+}
+
 // connection has a thread of the translated C library to itself, and memory of that library's for what goes in: the translated code must
 // not be handed Go's own memory.
 type connection struct {
@@ -97,6 +109,14 @@ func (c *connection) text(sql string) (string, error) {
 	}
 }
 
+// interrupt makes the statement that runs on the connection stop with codeInterrupt. It is the one call that another goroutine may make, which
+// takes a thread of the library of its own.
+func (c *connection) interrupt() {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	sqlite3.Xsqlite3_interrupt(tls, c.db)
+}
+
 type statement struct {
 	on      *connection
 	s       uintptr
@@ -122,9 +142,17 @@ func (c *connection) prepare(sql string) (*statement, error) {
 
 func (s *statement) finalize() { sqlite3.Xsqlite3_finalize(s.on.tls, s.s) }
 
-// bind copies the parameters to the connection's room and binds them there. They are bound anew before the statement is stepped again,
-// so SQLite need not copy them.
-func (s *statement) bind(params []byte) int32 {
+// bind binds copies of the parameters, for a statement that receives rows. They stay bound when it is reset.
+func (s *statement) bind(params []byte) error {
+	if code := s.bindAs(params, ^uintptr(0)); code != codeOK {
+		return s.on.fault(code)
+	}
+	return nil
+}
+
+// bindAs copies the parameters to the connection's room and binds them there, or copies of them. They may stay there when they are bound anew
+// before the statement is stepped again.
+func (s *statement) bindAs(params []byte, kept uintptr) int32 {
 	c := s.on
 	if c.size < len(params) {
 		libc.Xfree(c.tls, c.room)
@@ -151,9 +179,9 @@ func (s *statement) bind(params []byte) int32 {
 			size := int(binary.LittleEndian.Uint32(params[at:]))
 			at += 4
 			if tag == tagText {
-				code = sqlite3.Xsqlite3_bind_text(c.tls, s.s, n, c.room+uintptr(at), int32(size), 0)
+				code = sqlite3.Xsqlite3_bind_text(c.tls, s.s, n, c.room+uintptr(at), int32(size), kept)
 			} else {
-				code = sqlite3.Xsqlite3_bind_blob(c.tls, s.s, n, c.room+uintptr(at), int32(size), 0)
+				code = sqlite3.Xsqlite3_bind_blob(c.tls, s.s, n, c.room+uintptr(at), int32(size), kept)
 			}
 			at += size
 		}
@@ -176,7 +204,7 @@ func pointer(out uintptr) uintptr { return uintptr(binary.LittleEndian.Uint64(fo
 // run runs a statement that returns no rows and tells how many it changed.
 func (s *statement) run(params []byte) (changes int, err error) {
 	c := s.on
-	code := s.bind(params)
+	code := s.bindAs(params, 0)
 	if code == codeOK {
 		code = sqlite3.Xsqlite3_step(c.tls, s.s)
 		if code == codeDone {
@@ -197,11 +225,11 @@ func (s *statement) run(params []byte) (changes int, err error) {
 func (s *statement) fetch(params []byte, rec *drivers.Record) (found bool, err error) {
 	c := s.on
 	rec.Reset()
-	code := s.bind(params)
+	code := s.bindAs(params, 0)
 	if code == codeOK {
 		code = sqlite3.Xsqlite3_step(c.tls, s.s)
 		if code == codeRow {
-			s.cells(rec)
+			rec.Bytes, rec.Ends = s.cells(rec.Bytes, rec.Ends)
 		}
 		if reset := sqlite3.Xsqlite3_reset(c.tls, s.s); code == codeDone && reset != codeOK {
 			code = reset
@@ -216,22 +244,41 @@ func (s *statement) fetch(params []byte, rec *drivers.Record) (found bool, err e
 	return false, c.fault(code)
 }
 
-// cells copies the cells of the current row.
-func (s *statement) cells(rec *drivers.Record) {
+// cells appends the cells of the current row.
+func (s *statement) cells(bytes []byte, ends []int) ([]byte, []int) {
 	tls := s.on.tls
 	for i := range int32(s.columns) {
 		switch sqlite3.Xsqlite3_column_type(tls, s.s, i) {
 		case sqlite3.SQLITE_INTEGER:
-			rec.Bytes = binary.LittleEndian.AppendUint64(rec.Bytes, uint64(sqlite3.Xsqlite3_column_int64(tls, s.s, i)))
+			bytes = binary.LittleEndian.AppendUint64(bytes, uint64(sqlite3.Xsqlite3_column_int64(tls, s.s, i)))
 		case sqlite3.SQLITE_FLOAT:
-			rec.Bytes = binary.LittleEndian.AppendUint64(rec.Bytes, math.Float64bits(sqlite3.Xsqlite3_column_double(tls, s.s, i)))
+			bytes = binary.LittleEndian.AppendUint64(bytes, math.Float64bits(sqlite3.Xsqlite3_column_double(tls, s.s, i)))
 		case sqlite3.SQLITE_NULL:
-			rec.Ends = append(rec.Ends, -1)
+			ends = append(ends, -1)
 			continue
 		default:
 			from := sqlite3.Xsqlite3_column_blob(tls, s.s, i)
-			rec.Bytes = append(rec.Bytes, foreign(from, int(sqlite3.Xsqlite3_column_bytes(tls, s.s, i)))...)
+			bytes = append(bytes, foreign(from, int(sqlite3.Xsqlite3_column_bytes(tls, s.s, i)))...)
 		}
-		rec.Ends = append(rec.Ends, len(rec.Bytes))
+		ends = append(ends, len(bytes))
 	}
+	return bytes, ends
 }
+
+// receive appends up to most more rows to the answer, cells as fetch has them. Without any the statement is done. It has to be reset after.
+func (s *statement) receive(answer *drivers.Answer, most int) (rows int, err error) {
+	for rows < most {
+		switch code := sqlite3.Xsqlite3_step(s.on.tls, s.s); code {
+		case codeRow:
+			answer.Bytes, answer.Ends = s.cells(answer.Bytes, answer.Ends)
+			rows++
+		case codeDone:
+			return rows, nil
+		default:
+			return rows, s.on.fault(code)
+		}
+	}
+	return rows, nil
+}
+
+func (s *statement) reset() { sqlite3.Xsqlite3_reset(s.on.tls, s.s) }

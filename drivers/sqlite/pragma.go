@@ -30,7 +30,9 @@ func (d *database) pragmas(writes bool) []pragma {
 	if d.config.Profile.Optimised {
 		all = append(all, d.optimisations()...)
 	}
-	if !writes {
+	if writes {
+		all = append(all, pragma{"recursive_triggers", "1", "where a load replaces rows, a full-text index hears of the old ones; without such an index there are no triggers"})
+	} else {
 		all = append(all, pragma{"query_only", "1", "this connection reads; a write on it would be a mistake of the driver"})
 	}
 	return all

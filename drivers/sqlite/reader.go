@@ -13,6 +13,10 @@ type reader struct {
 	schema *schema
 	read   *statement // compiled at first use: the table may not be there when the client is opened
 	params []byte
+	scans  map[*scan]*statement
+	whole  *statement // of a batch: the row of a key, with the key; compiled at first use
+	ranged *statement // of Range; compiled at first use
+	watch  watch
 }
 
 func (d *database) openReader() (*reader, error) {
@@ -24,7 +28,7 @@ func (d *database) openReader() (*reader, error) {
 		c.close()
 		return nil, err
 	}
-	r := &reader{on: c, schema: d.schema}
+	r := &reader{on: c, schema: d.schema, scans: make(map[*scan]*statement), watch: watch{on: c}}
 	// Off the clock if the table is there already; else the first read does it.
 	r.read, _ = c.prepare(d.schema.read)
 	return r, nil
@@ -50,8 +54,14 @@ func (r *reader) fetch(ctx context.Context, key corpus.Key, rec *drivers.Record)
 }
 
 func (r *reader) close() error {
-	if r.read != nil {
-		r.read.finalize()
+	r.watch.end()
+	for _, s := range r.scans {
+		s.finalize()
+	}
+	for _, s := range []*statement{r.read, r.whole, r.ranged} {
+		if s != nil {
+			s.finalize()
+		}
 	}
 	return r.on.close()
 }

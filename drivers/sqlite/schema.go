@@ -37,6 +37,7 @@ type schema struct {
 	drop, create         string
 	insert, update, read string
 	remove, load, count  string
+	whole, ranged        string // the columns with the key before them: of one row, of rows in the order of the keys
 }
 
 // newSchema writes the SQL. Parameter 1 is always the key, and the columns follow.
@@ -71,6 +72,8 @@ func newSchema(c *corpus.Corpus) (*schema, error) {
 		update:   fmt.Sprintf("UPDATE %s SET %s WHERE %s=?1", table, strings.Join(sets, ", "), key),
 		remove:   fmt.Sprintf("DELETE FROM %s WHERE %s=?1", table, key),
 		count:    fmt.Sprintf("SELECT count(*) FROM %s", table),
+		whole:    fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s=?1", key, strings.Join(names, ", "), table, key),
+		ranged:   fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s>=?1 ORDER BY %s LIMIT ?2", key, strings.Join(names, ", "), table, key, key),
 	}, nil
 }
 

@@ -107,7 +107,7 @@ func open(_ context.Context, config drivers.Config) (drivers.Database, error) {
 	if config.Tier == "" {
 		config.Tier, _ = tier(config.Profile)
 	}
-	d := &database{config: config, schema: schema, path: filepath.Join(config.Dir, fileName), filesystem: filesystemOf(config.Dir)}
+	d := &database{config: config, schema: schema, path: filepath.Join(config.Dir, fileName), filesystem: filesystemOf(config.Dir), sizes: make(map[string]int64)}
 	switch config.Tier {
 	case drivers.TierOS:
 		if d.filesystem.volatile {

@@ -12,6 +12,7 @@ type writer struct {
 	on         *connection
 	schema     *schema
 	statements [writes]*statement // compiled at first use: the table may not be there when the database is opened
+	read       *statement         // of Modify; compiled at first use
 	turn       chan struct{}      // holds a token while nobody writes
 	done       chan struct{}      // closed when the writer is
 }
@@ -95,7 +96,7 @@ func (w *writer) exclusive(ctx context.Context, f func(*connection) error) error
 func (w *writer) close() error {
 	<-w.turn
 	close(w.done)
-	for _, s := range w.statements {
+	for _, s := range append(w.statements[:], w.read) {
 		if s != nil {
 			s.finalize()
 		}

@@ -96,8 +96,11 @@ func (d *Direct) Do(ctx context.Context, seat *Seat) error {
 func (d *Direct) exchange(conn net.Conn, seat *Seat) error {
 	// What came unasked since the last operation must not be taken for this one's answer.
 	for len(seat.line.received()) > 0 {
-		taken, _, err := d.protocol.Parse(nil, seat.line.received())
-		seat.line.take(taken)
+		taken, err := d.unasked(conn, seat)
+		if err == nil && taken == 0 {
+			taken, _, err = d.protocol.Parse(nil, seat.line.received())
+			seat.line.take(taken)
+		}
 		if err != nil {
 			return err
 		}
@@ -108,18 +111,43 @@ func (d *Direct) exchange(conn net.Conn, seat *Seat) error {
 	if _, err := conn.Write(seat.Request); err != nil {
 		return err
 	}
+	begun := false // part of the answer is taken
 	for {
-		if received := seat.line.received(); len(received) > 0 {
-			taken, done, err := d.protocol.Parse(seat.Call, received)
+		for len(seat.line.received()) > 0 {
+			if !begun {
+				if taken, err := d.unasked(conn, seat); err != nil {
+					return err
+				} else if taken > 0 {
+					continue
+				}
+			}
+			taken, done, err := d.protocol.Parse(seat.Call, seat.line.received())
 			seat.line.take(taken)
 			if done || err != nil {
 				return err
 			}
+			if taken == 0 {
+				break
+			}
+			begun = true
 		}
 		if err := seat.line.fill(conn); err != nil {
 			return err
 		}
 	}
+}
+
+// unasked takes what is no answer from the front of what was received, and replies to it.
+func (d *Direct) unasked(conn net.Conn, seat *Seat) (taken int, err error) {
+	if d.protocol.Unasked == nil {
+		return 0, nil
+	}
+	taken, reply, err := d.protocol.Unasked(seat.line.received())
+	seat.line.take(taken)
+	if err == nil && len(reply) > 0 {
+		_, err = conn.Write(reply)
+	}
+	return taken, err
 }
 
 // lose closes a connection that failed, or that still has the answer of a cancelled operation before it, and returns the operation's error.

@@ -15,6 +15,7 @@ const keepMemory = 256 << 10
 type Seat struct {
 	*Call
 	taken atomic.Bool
+	next  uint64 // ID of the next call; seats count apart, in steps of their number
 
 	likes   *atomic.Uintptr // in seats
 	watched <-chan struct{} // Done of the context in watch
@@ -40,7 +41,7 @@ type seats struct {
 func (s *seats) init(n int) {
 	s.all, s.likes, s.freed = make([]Seat, n), make([]atomic.Uintptr, n), make(chan struct{}, n)
 	for i := range s.all {
-		s.all[i].Call, s.all[i].likes = newCall(), &s.likes[i]
+		s.all[i].Call, s.all[i].likes, s.all[i].next = newCall(), &s.likes[i], uint64(i)+1
 	}
 }
 
@@ -54,6 +55,8 @@ func (s *seats) take(ctx context.Context) (*Seat, error) {
 		}
 	}
 	seat.reset()
+	seat.ID = seat.next
+	seat.next += uint64(len(s.all))
 	return seat, nil
 }
 

@@ -39,6 +39,7 @@ type stream struct {
 	writing bool       // somebody writes and will look at out again before leaving
 	reading bool       // the reader gives out answers and will look at out after
 	lost    error      // why the stream is of no use any more
+	begun   bool       // the reader's own: it has given out part of an answer
 
 	kick     chan struct{} // wakes the writer
 	finished chan struct{} // closed with the loss
@@ -193,17 +194,23 @@ func (s *stream) answer(calls *[]*Call, received *buffer) error {
 	return nil
 }
 
-// deal gives answers to the calls, one after another. It returns how many are answered, and how many bytes their requests had.
+// deal gives answers to the calls, one after another. It returns how many are answered, which are then the first ones, and how many bytes their
+// requests had.
 func (s *stream) deal(calls *[]*Call, received *buffer) (dealt, read int, err error) {
 	for len(received.received()) > 0 {
-		if dealt == len(*calls) {
-			s.mu.Lock()
-			*calls = s.takeOver(*calls)
-			s.mu.Unlock()
+		if !s.begun {
+			if taken, err := s.unasked(received); err != nil {
+				return dealt, read, err
+			} else if taken > 0 {
+				continue
+			}
 		}
-		var call *Call
-		if dealt < len(*calls) {
-			call = (*calls)[dealt]
+		call, known, err := s.owner(calls, dealt, received.received())
+		if err != nil {
+			return dealt, read, err
+		}
+		if !known {
+			break
 		}
 		taken, done, err := s.pipe.protocol.Parse(call, received.received())
 		received.take(taken)
@@ -211,14 +218,57 @@ func (s *stream) deal(calls *[]*Call, received *buffer) (dealt, read int, err er
 			return dealt, read, err
 		}
 		if done && call != nil {
+			s.begun = false
 			dealt++
 			read += len(call.Request)
 			call.leave(answered)
 		} else if taken == 0 {
 			break
+		} else {
+			s.begun = call != nil
 		}
 	}
 	return dealt, read, nil
+}
+
+// owner finds the call that the answer at the front of data is for, and makes it the first of those that are not answered yet. It is nil when
+// the answer is nobody's, and not known while too little has come to tell.
+func (s *stream) owner(calls *[]*Call, dealt int, data []byte) (call *Call, known bool, err error) {
+	var id uint64
+	if s.pipe.protocol.Owner != nil && !s.begun {
+		if id, known, err = s.pipe.protocol.Owner(data); !known || err != nil {
+			return nil, known, err
+		}
+	}
+	for again := range 2 {
+		if again > 0 {
+			s.mu.Lock()
+			*calls = s.takeOver(*calls)
+			s.mu.Unlock()
+		}
+		for i := dealt; i < len(*calls); i++ {
+			if call := (*calls)[i]; id == 0 || call.ID == id {
+				(*calls)[i], (*calls)[dealt] = (*calls)[dealt], call
+				return call, true, nil
+			}
+		}
+	}
+	return nil, true, nil
+}
+
+// unasked takes what is no answer from the front of what was received. The reply goes out with the next requests.
+func (s *stream) unasked(received *buffer) (taken int, err error) {
+	if s.pipe.protocol.Unasked == nil {
+		return 0, nil
+	}
+	taken, reply, err := s.pipe.protocol.Unasked(received.received())
+	received.take(taken)
+	if len(reply) > 0 {
+		s.mu.Lock()
+		s.out = append(s.out, reply...)
+		s.mu.Unlock()
+	}
+	return taken, err
 }
 
 // takeOver moves the queue behind the calls. It is called with mu held.

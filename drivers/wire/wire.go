@@ -4,7 +4,7 @@
 //
 //   - Direct: a connection per operation in flight. The caller itself writes its request and reads its answer; there is no other goroutine.
 //   - Pipe: one connection. Requests go out as soon as they are there, several in one write when several are there, and a goroutine gives
-//     each answer to its caller, in order.
+//     each answer to its caller: in order, or in any order where the protocol says whose it is.
 //
 // Both hold no lock while anything is waited for. Both allocate nothing per operation: an operation has a Seat, with memory that is used
 // again. Neither retries anything: a lost connection fails every operation on it with class connection, and the next operation
@@ -28,12 +28,20 @@ type Protocol struct {
 	// returns how many bytes it took and whether the answer is complete. What the server says of the operation goes into the call,
 	// errors too. A returned error tells that the connection is of no use any more. A nil call is nobody's: data came unasked.
 	Parse func(call *Call, data []byte) (taken int, done bool, err error)
+	// Owner is set by a protocol whose server answers in any order. It returns the ID of the call whose answer begins at the front of data, with
+	// known false as long as too little of it has come to tell. Parse then gets the answer, in as many pieces as it likes.
+	Owner func(data []byte) (id uint64, known bool, err error)
+	// Unasked is set by a protocol in which something may come that is no answer. It is asked at the beginning of each answer, takes what
+	// is none from the front of data, and returns what is to be sent in reply, if anything is.
+	Unasked func(data []byte) (taken int, reply []byte, err error)
 	// Abandon, if set, is called with a connection that is about to be closed while the server works on an operation that was cancelled.
 	Abandon func(net.Conn)
 }
 
 // Call is a request and its answer.
 type Call struct {
+	// ID tells the call from all others of the client that are or were in flight; never 0. Protocols with Owner put it in the request.
+	ID uint64
 	// Request is what is sent.
 	Request []byte
 	// Kind is the driver's own name for the operation, for Parse.
@@ -42,6 +50,8 @@ type Call struct {
 	Record drivers.Record
 	// Rows is how many rows the server says it concerned.
 	Rows int64
+	// Left is for Parse to remember how many bytes of the answer it has yet to take.
+	Left int
 	// Err is the server's refusal of the operation. The connection is as good as before.
 	Err error
 
@@ -51,7 +61,7 @@ type Call struct {
 
 // reset readies the call for another operation and keeps its memory.
 func (c *Call) reset() {
-	c.Request, c.Kind, c.Rows, c.Err, c.lost = c.Request[:0], 0, 0, nil, nil
+	c.Request, c.Kind, c.Rows, c.Left, c.Err, c.lost = c.Request[:0], 0, 0, 0, nil, nil
 	c.Record.Reset()
 }
 

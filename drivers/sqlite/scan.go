@@ -1,0 +1,418 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/query"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/sqlrender"
+)
+
+// scan is a scan that every reader of a client has compiled.
+type scan struct {
+	*sqlrender.Statement
+	params []byte
+}
+
+// CanScan renders the scan, as if every index were there.
+func (c *client) CanScan(s *query.Scan) error {
+	if s.Raw != nil {
+		return canRaw(s.Raw)
+	}
+	return can(s.Where)
+}
+
+// can finds what SQLite cannot do in a condition.
+func can(p *query.Predicate) error {
+	if p == nil {
+		return nil
+	}
+	if p.Op == query.MatchAll || p.Op == query.MatchAny {
+		return canMatch()
+	}
+	if c := p.Column(); c != nil && c.Field.Kind == corpus.Bytes && len(p.Path) > 1 {
+		return noBase64(p.Path)
+	}
+	for _, arg := range p.Args {
+		if err := can(arg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// canRaw tells whether a raw scan has words for SQLite.
+func canRaw(raw *query.Raw) error {
+	for _, part := range []struct {
+		has   bool
+		texts map[string]string
+		what  string
+	}{{raw.HasWhere, raw.Where, "condition"}, {raw.HasOrder, raw.Order, "order"}} {
+		if part.has && part.texts["sqlite"] == "" && part.texts["sql"] == "" {
+			return drivers.Unsupported{Why: "the file has no " + part.what + " for sqlite"}
+		}
+	}
+	return nil
+}
+
+// scanTable is the table as scans name it.
+func (d *database) scanTable() sqlrender.Table {
+	return sqlrender.Table{Name: quote(drivers.Table), Corpus: d.config.Corpus}
+}
+
+// PrepareScan renders the scan with the full-text tables that are there now, and compiles it on each reader.
+func (c *client) PrepareScan(ctx context.Context, s *query.Scan) (drivers.Statement, error) {
+	prepared := &scan{}
+	err := c.everyReader(ctx, func(r *reader) error {
+		if prepared.Statement == nil {
+			var err error
+			if prepared.Statement, err = c.render(r.on, s); err != nil {
+				return err
+			}
+			prepared.params = appendLiterals(nil, prepared.Args)
+		}
+		statement, err := r.on.prepare(prepared.SQL)
+		if err != nil {
+			return fmt.Errorf("%s: %w", prepared.SQL, err)
+		}
+		if err := statement.bind(prepared.params); err != nil {
+			statement.finalize()
+			return fmt.Errorf("%s: %w", prepared.SQL, err)
+		}
+		r.scans[prepared] = statement
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prepare scan %s: %w", s.ID, err)
+	}
+	return prepared, nil
+}
+
+func (c *client) render(on *connection, s *query.Scan) (*sqlrender.Statement, error) {
+	d, err := dialectOf(on)
+	if err != nil {
+		return nil, err
+	}
+	return sqlrender.Render(d, c.database.scanTable(), s)
+}
+
+// everyReader runs f with each reader of the client. It waits for those that are in use.
+func (c *client) everyReader(ctx context.Context, f func(*reader) error) error {
+	c.preparing.Lock() // two that gather readers at the same time would wait for each other
+	defer c.preparing.Unlock()
+	var taken []*reader
+	defer func() {
+		for _, r := range taken {
+			c.readers <- r
+		}
+	}()
+	for range c.open {
+		r, err := c.take(ctx)
+		if err != nil {
+			return err
+		}
+		taken = append(taken, r)
+	}
+	for _, r := range taken {
+		if err := f(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendLiterals appends what is bound.
+func appendLiterals(params []byte, literals []query.Literal) []byte {
+	for _, l := range literals {
+		switch l.Kind {
+		case corpus.Int:
+			params = appendInteger(params, l.Int)
+		case corpus.Float:
+			params = appendReal(params, l.Float)
+		case corpus.Bytes:
+			params = appendBlob(params, l.Bytes)
+		default:
+			params = appendText(params, []byte(l.Text))
+		}
+	}
+	return params
+}
+
+// chunkRows is how many rows cross from SQLite in one call: so many that the call is not felt, so few that a cancelled scan ends at once.
+const chunkRows = 128
+
+// Scan steps through the rows and copies their cells, several rows in each call to the library.
+func (c *client) Scan(ctx context.Context, statement drivers.Statement, answer *drivers.Answer) error {
+	answer.Reset()
+	r, err := c.take(ctx)
+	if err != nil {
+		return err
+	}
+	s := statement.(*scan)
+	err = r.receive(ctx, r.scans[s], answer, s.Counted() || s.Grouped() && s.Group == nil)
+	if err == nil {
+		err = finish(s, answer)
+	}
+	c.readers <- r
+	if err != nil {
+		return fmt.Errorf("scan %s: %w", s.Scan.ID, err)
+	}
+	return nil
+}
+
+// receive runs a statement to its end. Of one that returns a single line, which is not a row of the table, the cells stay in the answer for finish.
+func (r *reader) receive(ctx context.Context, on *statement, answer *drivers.Answer, single bool) error {
+	if err := r.watch.begin(ctx); err != nil {
+		return err
+	}
+	err := r.steps(ctx, on, answer, single)
+	on.reset()
+	return r.watch.rest(ctx, err)
+}
+
+func (r *reader) steps(ctx context.Context, on *statement, answer *drivers.Answer, single bool) error {
+	most := chunkRows
+	if answer.Each != nil {
+		most = 1
+	}
+	counted := len(answer.Bytes) // of the kept rows
+	for first := true; ; first = false {
+		n, err := on.receive(answer, most)
+		if first && n == 0 && err != nil && busy(err) {
+			err = retry(ctx, func() error {
+				n, err = on.receive(answer, most)
+				return err
+			})
+		}
+		switch {
+		case err != nil:
+			return err
+		case n == 0 || single:
+			return nil
+		case answer.Each != nil:
+			err = answer.Row(int64(len(answer.Bytes)))
+		default:
+			answer.Chunk(int64(n), int64(len(answer.Bytes)-counted))
+			counted = len(answer.Bytes)
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// finish takes the number out of the answer to a count, and leaves out the line that SQL returns for aggregates of no rows.
+func finish(s *scan, answer *drivers.Answer) error {
+	switch {
+	case s.Counted():
+		if len(answer.Ends) != 1 || len(answer.Bytes) != 8 {
+			return fmt.Errorf("the answer to a count has %d cells and %d bytes", len(answer.Ends), len(answer.Bytes))
+		}
+		n := int64(binary.LittleEndian.Uint64(answer.Bytes))
+		answer.Reset()
+		answer.Count, answer.Size = n, 8
+	case s.Grouped() && s.Group == nil:
+		if ofNothing(s, answer) {
+			answer.Reset()
+			return nil
+		}
+		size := int64(len(answer.Bytes))
+		if answer.Each != nil {
+			return answer.Row(size)
+		}
+		answer.Chunk(1, size)
+	}
+	return nil
+}
+
+// ofNothing tells that no row was aggregated: a count is 0, anything else is NULL.
+func ofNothing(s *scan, answer *drivers.Answer) bool {
+	start := 0
+	for i, end := range answer.Ends {
+		if end < 0 {
+			return true
+		}
+		if s.Values[i].Field == nil && binary.LittleEndian.Uint64(answer.Bytes[start:end]) == 0 {
+			return true
+		}
+		start = end
+	}
+	return false
+}
+
+// DecodeScan takes the cells apart.
+func (c *client) DecodeScan(statement drivers.Statement, answer *drivers.Answer, each func(corpus.Key, *corpus.Row) error) error {
+	s := statement.(*scan)
+	if s.Counted() || s.Grouped() {
+		return fmt.Errorf("scan %s returns no rows of the table", s.Scan.ID)
+	}
+	return c.decodeRows(answer, s.Scan.Project == query.Full, each)
+}
+
+// decodeRows reads rows of a key and, when they are full, of all columns.
+func (c *client) decodeRows(answer *drivers.Answer, full bool, each func(corpus.Key, *corpus.Row) error) error {
+	schema := c.database.schema
+	columns := schema.template.Columns()
+	width := 1
+	if full {
+		width += len(columns)
+	}
+	if len(answer.Ends)%width != 0 {
+		return fmt.Errorf("sqlite: the answer has %d cells, which is no multiple of the %d of a row", len(answer.Ends), width)
+	}
+	var row corpus.Row
+	var ordered []byte
+	start := 0
+	for at := 0; at < len(answer.Ends); at += width {
+		if answer.Ends[at] < 0 {
+			return fmt.Errorf("sqlite: the answer has a row without a key")
+		}
+		key, err := decodeKey(c.database.config.Corpus.KeyKind(), answer.Bytes[start:answer.Ends[at]], &ordered)
+		if err != nil {
+			return fmt.Errorf("sqlite: key: %w", err)
+		}
+		start = answer.Ends[at]
+		row.Reset(schema.template)
+		for i := range width - 1 {
+			end := answer.Ends[at+1+i]
+			if end < 0 {
+				continue
+			}
+			if err := decodeCell(&columns[i], answer.Bytes[start:end], &row, &row.Columns[i]); err != nil {
+				return fmt.Errorf("sqlite: column %q: %w", columns[i].Name, err)
+			}
+			start = end
+		}
+		if err := each(key, &row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decodeKey reads a key's cell; ordered is memory for its byte form.
+func decodeKey(kind corpus.KeyKind, cell []byte, ordered *[]byte) (corpus.Key, error) {
+	if kind != corpus.KeyInteger {
+		return corpus.ParseKey(kind, cell)
+	}
+	if len(cell) != 8 {
+		return corpus.Key{}, fmt.Errorf("integer key has %d bytes", len(cell))
+	}
+	*ordered = binary.BigEndian.AppendUint64((*ordered)[:0], binary.LittleEndian.Uint64(cell))
+	return corpus.ParseKey(kind, *ordered)
+}
+
+// DecodeGroups reads a line for each group.
+func (c *client) DecodeGroups(statement drivers.Statement, answer *drivers.Answer) (groups []query.Group, err error) {
+	s := statement.(*scan)
+	width := len(s.Values)
+	if s.Group != nil {
+		width++
+	}
+	if !s.Grouped() || len(answer.Ends)%width != 0 {
+		return nil, fmt.Errorf("scan %s: the answer has %d cells, which are not groups of %d", s.Scan.ID, len(answer.Ends), width)
+	}
+	start := 0
+	for at := 0; at < len(answer.Ends); {
+		group := query.Group{}
+		cell := func() ([]byte, error) {
+			end := answer.Ends[at]
+			if at++; end < 0 {
+				return nil, fmt.Errorf("a cell is NULL")
+			}
+			data := answer.Bytes[start:end]
+			start = end
+			return data, nil
+		}
+		if s.Group != nil {
+			data, err := cell()
+			if err == nil {
+				group.Key, err = groupKey(s.Group, data)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("scan %s: group: %w", s.Scan.ID, err)
+			}
+		}
+		for i := range s.Values {
+			data, err := cell()
+			if err != nil || len(data) != 8 {
+				return nil, fmt.Errorf("scan %s: aggregate %d: %d bytes, %w", s.Scan.ID, i, len(data), err)
+			}
+			group.Values = append(group.Values, aggregate(s.Scan.Aggregates[i].Func, s.Values[i], binary.LittleEndian.Uint64(data)))
+		}
+		groups = append(groups, group)
+	}
+	return groups, nil
+}
+
+// groupKey reads the value that a group's rows have in common.
+func groupKey(c *sqlrender.Column, data []byte) (query.Literal, error) {
+	var row corpus.Row
+	var v corpus.Value
+	field := *c.Field
+	field.Name = ""
+	var err error
+	if c.Nested() && (field.Kind == corpus.DateTime || field.Kind == corpus.UUID) {
+		err = corpus.ParseJSON(&field, strconv.AppendQuote(nil, string(data)), &row, &v)
+	} else {
+		err = decodeCell(&field, data, &row, &v)
+	}
+	if err != nil {
+		return query.Literal{}, err
+	}
+	return query.LiteralOf(&v), nil
+}
+
+// aggregate turns the eight bytes of a number into the nearest float64: an integer is exact, also one that stands for decimals.
+func aggregate(f query.Func, c sqlrender.Column, word uint64) float64 {
+	switch {
+	case f == query.Number:
+		return float64(int64(word))
+	case c.Field.Kind == corpus.Float:
+		return math.Float64frombits(word)
+	case f == query.Avg && c.Field.Kind == corpus.Decimal:
+		return math.Float64frombits(word) / 1e4
+	case f == query.Avg:
+		return math.Float64frombits(word)
+	case c.Field.Kind == corpus.Decimal:
+		nearest, _ := strconv.ParseFloat(string(corpus.AppendDecimal(nil, int64(word))), 64)
+		return nearest
+	}
+	return float64(int64(word))
+}
+
+// Explain asks SQLite for its query plan.
+func (c *client) Explain(ctx context.Context, s *query.Scan, index query.Index) (drivers.Explanation, error) {
+	r, err := c.take(ctx)
+	if err != nil {
+		return drivers.Explanation{}, err
+	}
+	defer func() { c.readers <- r }()
+	rendered, err := c.render(r.on, s)
+	if err != nil {
+		return drivers.Explanation{}, fmt.Errorf("explain: %w", err)
+	}
+	statement, err := r.on.prepare("EXPLAIN QUERY PLAN " + rendered.SQL)
+	if err != nil {
+		return drivers.Explanation{}, fmt.Errorf("explain scan %s: %w", s.ID, err)
+	}
+	defer statement.finalize()
+	// Nothing has to be bound: the plan does not depend on it.
+	var plan drivers.Answer
+	plan.Keep = true
+	if err := r.receive(ctx, statement, &plan, false); err != nil {
+		return drivers.Explanation{}, fmt.Errorf("explain scan %s: %w", s.ID, err)
+	}
+	return explanation(&plan, statement.columns, indexed(index)), nil
+}
+
+var (
+	_ drivers.Scanner   = (*client)(nil)
+	_ drivers.Explainer = (*client)(nil)
+)

@@ -1,0 +1,157 @@
+package surrealdb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/conformance"
+	_ "github.com/durabench/durabench/drivers/surrealdb"
+	"github.com/durabench/durabench/infra/process"
+)
+
+// servers are the servers of this test binary, one per tier and profile, started when they are first asked for.
+var servers struct {
+	sync.Mutex
+	byKey map[string]*process.Running
+	dir   string
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, running := range servers.byKey {
+		if err := process.Stop(context.Background(), running.Dir, false); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+	}
+	if servers.dir != "" {
+		_ = os.RemoveAll(servers.dir)
+	}
+	os.Exit(code)
+}
+
+func engine(tb testing.TB) drivers.Engine {
+	tb.Helper()
+	engine, found := drivers.Lookup("surrealdb")
+	if !found {
+		tb.Fatal("surrealdb is not registered")
+	}
+	return engine
+}
+
+// modules is where scripts/test-deps.sh installs what the relay needs.
+func modules() string {
+	tools := os.Getenv("DURABENCH_TOOLS")
+	if tools == "" {
+		cache := os.Getenv("XDG_CACHE_HOME")
+		if cache == "" {
+			cache = filepath.Join(os.Getenv("HOME"), ".cache")
+		}
+		tools = filepath.Join(cache, "durabench", "bin")
+	}
+	return filepath.Join(tools, "surrealdb-relay")
+}
+
+// relay describes the real engine behind the relay as the registration describes the real server: with its files, environment and arguments.
+func relay(tb testing.TB) *drivers.Server {
+	tb.Helper()
+	script, err := filepath.Abs("testdata/relay/relay.mjs")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	server := *engine(tb).Server
+	server.Binaries = []string{"node"}
+	server.Install = "install Node.js"
+	command := server.Command
+	server.Command = func(l drivers.Launch) (line []string) {
+		for _, word := range command(l) {
+			line = append(line, word)
+			if word == l.Binary {
+				line = append(line, script, "--modules", modules())
+			}
+		}
+		return line
+	}
+	return &server
+}
+
+// start starts a server in a directory of its own, or skips the test where the relay is not installed on a developer's machine.
+func start(tb testing.TB, dir string, change func(*process.Options)) *process.Running {
+	tb.Helper()
+	if _, err := os.Stat(filepath.Join(modules(), "node_modules")); err != nil && os.Getenv("CI") == "" {
+		tb.Skipf("run scripts/test-deps.sh: %v", err)
+	}
+	options := process.Options{
+		Engine: "SurrealDB", Server: relay(tb), RunID: "test", Dir: dir, Tier: drivers.TierNone, Connections: 150,
+		Resources: drivers.Resources{MemoryBytes: 1 << 30, CPUs: 4},
+		Ready: func(ctx context.Context, running *process.Running) error {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.Replace(running.Endpoint, "ws:", "http:", 1)+"/health", nil)
+			if err != nil {
+				return err
+			}
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				return err
+			}
+			return response.Body.Close()
+		},
+	}
+	if change != nil {
+		change(&options)
+	}
+	running, err := process.Start(context.Background(), options)
+	if errors.Is(err, process.ErrNotInstalled) && os.Getenv("CI") == "" {
+		tb.Skip(err)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return running
+}
+
+// server returns the shared server of a tier and profile.
+func server(tb testing.TB, tier drivers.Tier, profile drivers.Profile) *process.Running {
+	tb.Helper()
+	servers.Lock()
+	defer servers.Unlock()
+	key := fmt.Sprintf("%s-%v", tier, profile.Optimised)
+	if running := servers.byKey[key]; running != nil {
+		return running
+	}
+	if servers.dir == "" {
+		dir, err := os.MkdirTemp("", "durabench-surrealdb-")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		servers.dir, servers.byKey = dir, make(map[string]*process.Running)
+	}
+	running := start(tb, filepath.Join(servers.dir, key), func(o *process.Options) { o.Tier, o.Profile = tier, profile })
+	servers.byKey[key] = running
+	return running
+}
+
+func TestConformance(t *testing.T) {
+	for _, connections := range []string{"client", "thread"} {
+		t.Run(connections, func(t *testing.T) {
+			conformance.Run(t, conformance.Harness{
+				Engine:    engine(t),
+				Conflicts: "transactions are optimistic: of two that write one record at the same time, one is refused",
+				Configure: func(t *testing.T, config *drivers.Config) {
+					running := server(t, config.Tier, config.Profile)
+					config.Endpoint, config.Credentials = running.Endpoint, running.Credentials
+					if config.Options == nil {
+						config.Options = map[string]string{"connections": connections}
+					}
+				},
+			})
+		})
+	}
+}
