@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/durabench/durabench/activities"
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/configs"
@@ -35,7 +36,9 @@ func newRequest(flags *spec.Flags, remote bool) (*request, error) {
 
 // facts tells package spec what this build has, from the registrations.
 func facts(remote bool) spec.Facts {
-	known := spec.Facts{Shipped: configs.Files(), Remote: remote}
+	known := spec.Facts{
+		Shipped: configs.Files(), Remote: remote, CheckIsolation: func(s *spec.Spec) error { return activities.IsolationOf(s).Validate() },
+	}
 	for _, engine := range drivers.Engines() {
 		about := spec.EngineFacts{Name: engine.Name, Servers: words(engine.Modes), Check: check(engine)}
 		for _, option := range engine.Options {

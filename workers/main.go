@@ -112,7 +112,13 @@ func (f *flags) logger() (*slog.Logger, error) {
 
 // serve connects to Temporal and serves until ctx ends.
 func (f *flags) serve(ctx context.Context) error {
-	c, err := temporal.Dial(ctx, temporal.Options{Logger: f.options.Logger, Timeout: f.dial})
+	dial := temporal.Options{Logger: f.options.Logger, Timeout: f.dial}
+	known, err := temporal.ClientOptions(dial)
+	if err != nil {
+		return err
+	}
+	f.options.Temporal = temporal.Name(known.HostPort, known.Namespace)
+	c, err := temporal.Dial(ctx, dial)
 	if err != nil {
 		return err
 	}
