@@ -16,12 +16,7 @@ import (
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/infra/docker"
 	"github.com/durabench/durabench/infra/host"
-)
-
-// The causes of interruptions that the end of a server is.
-const (
-	CauseServerLost      = "server-lost"      // it ended by itself, or somebody ended it
-	CauseServerRestarted = "server-restarted" // and was started again
+	"github.com/durabench/durabench/workers/agent"
 )
 
 // logLines is how much of a container's log is kept with the run's others.
@@ -158,9 +153,9 @@ func containerEnd(ctx context.Context, server StartedServer) (*result.Interrupti
 	if end == nil || err != nil {
 		return nil, err
 	}
-	cause := CauseServerLost
+	cause := agent.CauseServerLost
 	if !end.Restarted.IsZero() {
-		cause = CauseServerRestarted
+		cause = agent.CauseServerRestarted
 	}
 	return &result.Interruption{At: end.At.UTC(), Cause: cause, Note: "the server's container " + end.String()}, nil
 }

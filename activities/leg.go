@@ -43,6 +43,8 @@ type RunLegInput struct {
 	Run    Run           `json:"run"`
 	Server StartedServer `json:"server"`
 	Step   plan.Step     `json:"step"`
+	// Lost has what earlier results of this step said of their losses: executions that do not count.
+	Lost []agent.Loss `json:"lost,omitempty"`
 }
 
 // StepResult is what a step came to, in the few numbers that a workflow needs; the whole is on the agent's disk until PutLeg stores it.
@@ -58,11 +60,16 @@ type StepResult struct {
 	WallNs        int64                 `json:"wallNs,omitempty"`
 	Attempts      int                   `json:"attempts,omitempty"`
 	Interruptions []result.Interruption `json:"interruptions,omitempty"` // of waiting for the step; the agent notes those of the step itself
+	// Lost is there when the database server was lost under the step. The server has to be recovered, and the step run again with this loss
+	// among those that it is told of, unless Final.
+	Lost *agent.Loss `json:"lost,omitempty"`
+	// Final tells that the step is not to be run again all the same: it was lost too often.
+	Final bool `json:"final,omitempty"`
 }
 
 // RunLeg runs one step in the run's agent and waits for it. An attempt after the first finds the step where it is: the agent has gone on
 // measuring without a worker, or has finished, and nothing is repeated. When the workflow is cancelled the step is, too, and what it has
-// measured until then is its result.
+// measured until then is its result. A step whose database server was lost is a result that says so: the workflow brings the server back.
 func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
 	failures := failuresBefore(ctx)
 	beat := startBeat(ctx, Heartbeat{Step: in.Step.ID, Waiting: "starting the agent", Failures: failures})
@@ -70,7 +77,10 @@ func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
 	ctx, release := untilStop(ctx)
 	defer release()
 
-	client, status, err := l.begin(ctx, in)
+	client, status, lost, err := l.begin(ctx, in)
+	if lost != nil {
+		return StepResult{Step: in.Step.ID, Lost: lost}, nil
+	}
 	if err != nil {
 		beat.tell(Heartbeat{Step: in.Step.ID, Waiting: "starting the agent", Failures: failures + 1})
 		return StepResult{}, l.explain(ctx, in, failures+1, err)
@@ -93,7 +103,13 @@ func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
 	if err != nil {
 		return StepResult{}, l.explain(ctx, in, 1, err)
 	}
-	return l.conclude(in, outcome, append(interruptions, serverEnds(ctx, in.Server, outcome.Leg)...))
+	if lost, err = lossOf(ctx, in.Server, outcome, status.Attempt); err != nil {
+		return StepResult{}, l.explain(ctx, in, 1, err)
+	}
+	if lost == nil {
+		interruptions = append(interruptions, serverEnds(ctx, in.Server, outcome.Leg)...)
+	}
+	return l.conclude(in, outcome, interruptions, lost)
 }
 
 // failuresBefore returns how many attempts before this one, in a row, found no agent.
@@ -121,11 +137,11 @@ func untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
 
 var errStopping = errors.New("the worker is stopping")
 
-// begin finds or starts the agent and has it begin the step.
-func (l *Leg) begin(ctx context.Context, in RunLegInput) (*agent.Client, agent.Status, error) {
+// begin finds or starts the agent and has it begin the step. A server that was lost before the step is told instead.
+func (l *Leg) begin(ctx context.Context, in RunLegInput) (*agent.Client, agent.Status, *agent.Loss, error) {
 	credentials, err := credentialsOf(ctx, in.Run, in.Server)
 	if err != nil {
-		return nil, agent.Status{}, permanent(TypeCredentials, err)
+		return nil, agent.Status{}, nil, permanent(TypeCredentials, err)
 	}
 	setup := agent.Setup{
 		RunID: in.Run.ID, Spec: in.Run.Spec, Server: string(in.Server.Mode), Endpoint: in.Server.Endpoint,
@@ -136,17 +152,24 @@ func (l *Leg) begin(ctx context.Context, in RunLegInput) (*agent.Client, agent.S
 	}
 	client, err := agent.Launch(ctx, l.Executable, in.Run.Dir, setup, credentials, l.Machine.startAgent(ctx, in.Run))
 	if err != nil {
-		return nil, agent.Status{}, err
+		return nil, agent.Status{}, nil, err
 	}
 	if err := l.Machine.release(in.Run.ID); err != nil { // it is the agent's now
 		activity.GetLogger(ctx).Warn("the machine's lock is not handed over cleanly", "error", err)
 	}
-	status, err := client.Start(ctx, in.Step)
+	if !client.Info().Has(in.Step.ID) {
+		lost, err := lossBefore(ctx, in.Server, in.Step.ID)
+		if err != nil || lost != nil {
+			client.Close()
+			return nil, agent.Status{}, lost, err
+		}
+	}
+	status, err := client.Start(ctx, in.Step, in.Lost...)
 	if err != nil {
 		client.Close()
-		return nil, agent.Status{}, err
+		return nil, agent.Status{}, nil, err
 	}
-	return client, status, nil
+	return client, status, nil, nil
 }
 
 // credentialsOf finds what the database wants to be shown.
@@ -210,7 +233,11 @@ func (l *Leg) explain(ctx context.Context, in RunLegInput, failures int, err err
 }
 
 // conclude turns an outcome into what the workflow gets.
-func (l *Leg) conclude(in RunLegInput, outcome agent.Outcome, interruptions []result.Interruption) (StepResult, error) {
+func (l *Leg) conclude(in RunLegInput, outcome agent.Outcome, interruptions []result.Interruption, lost *agent.Loss) (StepResult, error) {
+	final := lost != nil && lost.Attempt >= agent.MaxAttempts
+	if lost != nil && !final {
+		return StepResult{Step: in.Step.ID, Lost: lost, Interruptions: interruptions}, nil
+	}
 	if outcome.Error != "" {
 		err := fmt.Errorf("step %s: %s", in.Step.ID, outcome.Error)
 		if outcome.ErrorClass == agent.ErrorCancelled {
@@ -218,7 +245,12 @@ func (l *Leg) conclude(in RunLegInput, outcome agent.Outcome, interruptions []re
 		}
 		return StepResult{}, permanent(typeOf(outcome.ErrorClass), err)
 	}
-	return summarise(outcome, interruptions), nil
+	if final {
+		interruptions = append(interruptions, result.Interruption{At: lost.At, Cause: lost.Cause, Note: lost.Note})
+	}
+	came := summarise(outcome, interruptions)
+	came.Lost, came.Final = lost, final
+	return came, nil
 }
 
 // summarise keeps of an outcome what a workflow needs.

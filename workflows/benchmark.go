@@ -147,9 +147,7 @@ func (b *benchmark) step(ctx workflow.Context, step plan.Step) error {
 		b.miss(step, result.NotRun, why)
 		return nil
 	}
-	run := workflow.WithActivityOptions(ctx, b.legOptions(step))
-	var came activities.StepResult
-	err := workflow.ExecuteActivity(run, leg.RunLeg, activities.RunLegInput{Run: b.run, Server: *b.server, Step: step}).Get(ctx, &came)
+	came, err := b.runStep(ctx, step)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		b.unfinished = &activities.MissingLeg{Step: step.ID, Verdict: result.Interrupted, Why: "the run was cancelled"}
@@ -163,6 +161,9 @@ func (b *benchmark) step(ctx workflow.Context, step plan.Step) error {
 	}
 	b.dataset = b.dataset.after(step, came.Verdict)
 	b.keepLeg(ctx, step, came)
+	if came.Final && ctx.Err() == nil {
+		return b.recoverServer(ctx) // the legs that follow need it
+	}
 	return ctx.Err()
 }
 

@@ -31,6 +31,7 @@ type fakeHost struct {
 	stop     activities.StopServerInput
 	clean    activities.CleanHostInput
 	salvaged activities.SalvagedLeg
+	put      map[string]activities.PutLegInput // by step
 }
 
 // environment returns a workflow environment whose host does everything right, but for what a test changes.
@@ -41,7 +42,7 @@ func environment(t *testing.T) (*testsuite.TestWorkflowEnvironment, *fakeHost) {
 	for _, methods := range []any{host, server, agents, leg, data, results, leases} {
 		env.RegisterActivity(methods)
 	}
-	f := &fakeHost{t: t, env: env, verdicts: map[string]result.Verdict{}, fails: map[string]error{}, happens: map[string]func(){}}
+	f := &fakeHost{t: t, env: env, verdicts: map[string]result.Verdict{}, fails: map[string]error{}, happens: map[string]func(){}, put: map[string]activities.PutLegInput{}}
 	env.OnActivity(leases.ClaimHost, mock.Anything, mock.Anything).Return(
 		func(context.Context, activities.ClaimHostInput) error {
 			if !f.occupied {
@@ -61,6 +62,7 @@ func environment(t *testing.T) (*testsuite.TestWorkflowEnvironment, *fakeHost) {
 		}).Maybe()
 	env.OnActivity(results.PutLeg, mock.Anything, mock.Anything).Return(
 		func(_ context.Context, in activities.PutLegInput) error {
+			f.put[in.Step.ID] = in
 			return f.note("put " + in.Step.ID)
 		}).Maybe()
 	env.OnActivity(results.PutFound, mock.Anything, mock.Anything).Return(

@@ -106,7 +106,7 @@ func has(array *corpus.Value, l *Literal) bool {
 // words tells whether the text has at least so many of the different words.
 func (p *Predicate) words(text *corpus.Value, enough int) bool {
 	var found uint64
-	for token := range runs(text.Bytes()) {
+	for token, rest := nextToken(text.Bytes()); token != nil; token, rest = nextToken(rest) {
 		for i := range p.Values {
 			if isToken(token, p.Values[i].Text) {
 				if found |= 1 << i; bits.OnesCount64(found) >= enough {

@@ -1,28 +1,16 @@
-package query
+package query_test
 
 import (
 	"testing"
 
 	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/query"
+	"github.com/durabench/durabench/bench/query/querytest"
 )
-
-// table is a value table with every kind of column.
-func table() map[string]any {
-	return map[string]any{
-		"active": "bool", "number": "int:1..50", "integer": "int", "score": "float:0..100", "grade": "float_enum:0,0.5,1,2.25", "price": "decimal:-5..20",
-		"name": "string:0..4", "city": "string_enum:london,paris,new york", "request_id": "uuid", "created_at": "datetime", "raw": "bytes:0..3",
-		"words":  "words:30;hello,world,foo,bar-baz,été",
-		"tags":   []any{"string_enum:alpha,beta,gamma", "string_enum:gamma,delta"},
-		"levels": []any{"int:0..5", "int:3..8"},
-		"mixed":  []any{"int", "bool"}, "nested": []any{[]any{"int"}},
-		"place":  map[string]any{"code": "string:1", "dotted.name": "int:0..3", "deep": map[string]any{"level": "int_enum:1,2,3"}},
-		"vector": "vector:3",
-	}
-}
 
 func template(t testing.TB) *corpus.Template {
 	t.Helper()
-	tmpl, err := corpus.ParseTemplate(table())
+	tmpl, err := corpus.ParseTemplate(querytest.Table())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,24 +27,26 @@ func newCorpus(t testing.TB, kind corpus.KeyKind, random bool) *corpus.Corpus {
 }
 
 // bind binds a predicate.
-func bind(t testing.TB, tmpl *corpus.Template, p *Predicate) *Predicate {
+func bind(t testing.TB, tmpl *corpus.Template, p *query.Predicate) *query.Predicate {
 	t.Helper()
-	s, err := Bind(&Scan{Where: p}, tmpl)
+	s, err := query.Bind(&query.Scan{Where: p}, tmpl)
 	if err != nil {
 		t.Fatalf("bind %s: %v", p, err)
 	}
 	return s.Where
 }
 
-func integer(n int64) Literal { return Literal{Kind: corpus.Int, Int: n} }
-func float(x float64) Literal { return Literal{Kind: corpus.Float, Float: x} }
-func text(s string) Literal   { return Literal{Kind: corpus.String, Text: s} }
-func boolean(b bool) Literal  { return Literal{Kind: corpus.Bool, Bool: b} }
-func compare(op Op, path string, values ...Literal) *Predicate {
-	p, err := ParsePath(path)
+func integer(n int64) query.Literal { return query.Literal{Kind: corpus.Int, Int: n} }
+func float(x float64) query.Literal { return query.Literal{Kind: corpus.Float, Float: x} }
+func text(s string) query.Literal   { return query.Literal{Kind: corpus.String, Text: s} }
+func boolean(b bool) query.Literal  { return query.Literal{Kind: corpus.Bool, Bool: b} }
+func compare(op query.Op, path string, values ...query.Literal) *query.Predicate {
+	p, err := query.ParsePath(path)
 	if err != nil {
 		panic(err)
 	}
-	return &Predicate{Op: op, Path: p, Values: values}
+	return &query.Predicate{Op: op, Path: p, Values: values}
 }
-func combine(op Op, args ...*Predicate) *Predicate { return &Predicate{Op: op, Args: args} }
+func tree(op query.Op, args ...*query.Predicate) *query.Predicate {
+	return &query.Predicate{Op: op, Args: args}
+}

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"iter"
 	"unicode"
 	"unicode/utf8"
 )
@@ -11,38 +10,34 @@ import (
 // the, fox, s, 2nd. Engines tokenise in ways of their own; this is the one that answers are checked by.
 func Tokens(text string) []string {
 	var tokens []string
-	for token := range runs([]byte(text)) {
+	for token, rest := nextToken([]byte(text)); token != nil; token, rest = nextToken(rest) {
 		tokens = append(tokens, string(lower(nil, token)))
 	}
 	return tokens
 }
 
-// runs yields the tokens of a text as they are written, without allocating.
-func runs(text []byte) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		start := -1
-		for i := 0; i < len(text); {
-			size, inside := 1, isTokenByte[text[i]]
-			if text[i] >= utf8.RuneSelf {
-				var r rune
-				r, size = utf8.DecodeRune(text[i:])
-				inside = isTokenRune(r)
-			}
-			switch {
-			case inside && start < 0:
-				start = i
-			case !inside && start >= 0:
-				if !yield(text[start:i]) {
-					return
-				}
-				start = -1
-			}
-			i += size
+// nextToken returns the first token of a text as it is written, and what follows it. It is nil when there is none.
+func nextToken(text []byte) (token, rest []byte) {
+	start := -1
+	for i := 0; i < len(text); {
+		size, inside := 1, isTokenByte[text[i]]
+		if text[i] >= utf8.RuneSelf {
+			var r rune
+			r, size = utf8.DecodeRune(text[i:])
+			inside = isTokenRune(r)
 		}
-		if start >= 0 {
-			yield(text[start:])
+		if inside && start < 0 {
+			start = i
 		}
+		if !inside && start >= 0 {
+			return text[start:i], text[i:]
+		}
+		i += size
 	}
+	if start < 0 {
+		return nil, nil
+	}
+	return text[start:], nil
 }
 
 // isTokenByte tells which ASCII characters are letters or digits.
@@ -76,16 +71,25 @@ func lower(dst, token []byte) []byte {
 
 // isToken tells whether the token, as it is written, is the word, which is in lower case.
 func isToken(token []byte, word string) bool {
-	for i, c := range token {
-		if c >= utf8.RuneSelf {
-			return string(lower(nil, token)) == word
+	for i := 0; i < len(token); {
+		if c := token[i]; c < utf8.RuneSelf {
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			if word == "" || c != word[0] {
+				return false
+			}
+			word = word[1:]
+			i++
+			continue
 		}
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		if i >= len(word) || c != word[i] {
+		r, size := utf8.DecodeRune(token[i:])
+		want, wide := utf8.DecodeRuneInString(word)
+		if wide == 0 || unicode.ToLower(r) != want {
 			return false
 		}
+		word = word[wide:]
+		i += size
 	}
-	return len(token) == len(word)
+	return word == ""
 }

@@ -6,6 +6,7 @@
 package agent
 
 import (
+	"slices"
 	"time"
 
 	"github.com/durabench/durabench/bench/load"
@@ -45,6 +46,9 @@ type Info struct {
 	Running  string    `json:"running,omitempty"`  // id of the step that runs now
 	Finished []string  `json:"finished"`           // ids of the steps whose outcomes are on disk
 }
+
+// Has tells whether a step runs in the agent or has finished.
+func (i Info) Has(step string) bool { return i.Running == step || slices.Contains(i.Finished, step) }
 
 // StepState is where a step is.
 type StepState string
@@ -99,10 +103,11 @@ type Loss struct {
 
 // The causes of interruptions.
 const (
-	CauseAgentLost      = "agent-lost"      // the agent ended while the step ran
-	CauseServerLost     = "server-lost"     // the database server ended, or broke off its connections
-	CauseDatasetLost    = "dataset-lost"    // the rows were gone, and were loaded again before the leg
-	CauseDatasetRebuilt = "dataset-rebuilt" // an attempt that was cut short had used the rows up, and they were loaded again before the leg
+	CauseAgentLost       = "agent-lost"       // the agent ended while the step ran
+	CauseServerLost      = "server-lost"      // the database server ended, or broke off its connections
+	CauseServerRestarted = "server-restarted" // it ended and was started again, not by us
+	CauseDatasetLost     = "dataset-lost"     // the rows were gone, and were loaded again before the leg
+	CauseDatasetRebuilt  = "dataset-rebuilt"  // an attempt that was cut short had used the rows up, and they were loaded again before the leg
 )
 
 // MaxAttempts is how often a step is begun. What is lost every time is not lost by chance.
