@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,8 @@ type Machine struct {
 	Ours func() []int
 	// Logger may be nil.
 	Logger *slog.Logger
+	// Patience is how long one attempt waits for a machine that somebody else holds; 0 is heldPatience.
+	Patience time.Duration
 
 	mu    sync.Mutex
 	locks map[string]*host.HostLock // by run
@@ -103,7 +106,7 @@ func (m *Machine) hold(ctx context.Context, runID string) error {
 // awaitHold waits a while for somebody else to leave the machine. Its error may be gone at the next attempt.
 func (m *Machine) awaitHold(ctx context.Context, beat *beat, runID string) error {
 	m.releaseOthers(runID)
-	for end := time.Now().Add(heldPatience); ; {
+	for end := time.Now().Add(cmp.Or(m.Patience, heldPatience)); ; {
 		err := m.hold(ctx, runID)
 		var held *host.HeldError
 		switch {

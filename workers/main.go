@@ -78,6 +78,7 @@ func command() *cobra.Command {
 				return err
 			}
 			f.options.Logger = logger
+			slog.SetDefault(logger) // for what is said without a logger at hand
 			if err := f.serve(cmd.Context()); err != nil {
 				return &servingError{err}
 			}
