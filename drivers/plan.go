@@ -39,10 +39,31 @@ func (e Engine) PlanAbilities(s *spec.Spec) plan.Abilities {
 			}
 		}
 	}
+	for _, mix := range s.Mixes {
+		refuse(plan.MixKey(mix), e.canMix(mix))
+	}
 	if _, ok := e.Ability.(Batcher); !ok {
 		a.Unsupported[plan.BatchKey] = e.Title + " has no batches here"
 	}
 	return a
+}
+
+// canMix tells why the engine cannot run a mix.
+func (e Engine) canMix(mix spec.Mix) error {
+	for _, weight := range mix.Weights {
+		switch weight.Operation {
+		case spec.MixModify:
+			if _, ok := e.Ability.(Modifier); !ok {
+				return Unsupported{e.Title + " cannot read and replace a row in one transaction here"}
+			}
+		case spec.MixScan:
+			scan := plan.RangeScan(mix, 0, weight.Length)
+			if err := e.canScan(&scan); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // canScan tells why the engine cannot run a scan.

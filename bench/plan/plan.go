@@ -49,7 +49,9 @@ func New(s *spec.Spec, a Abilities) (*Plan, error) {
 	switch s.Mode {
 	case spec.ModeAll:
 		p.add(prepare(), calibrate(s), leg(s, Create), leg(s, Read), leg(s, Update))
-		p.addQueries(s, a)
+		if err := p.addQueries(s, a); err != nil {
+			return nil, err
+		}
 		p.add(leg(s, Delete))
 		if err := p.addBatches(s, a); err != nil {
 			return nil, err
@@ -61,7 +63,9 @@ func New(s *spec.Spec, a Abilities) (*Plan, error) {
 		}
 	case spec.ModeQuery:
 		p.add(attach(), calibrate(s), leg(s, Read))
-		p.addQueries(s, a)
+		if err := p.addQueries(s, a); err != nil {
+			return nil, err
+		}
 	default:
 		_, err := spec.ParseMode(string(s.Mode))
 		return nil, fmt.Errorf("plan %s: mode %w", s.Database, err)
@@ -72,15 +76,16 @@ func New(s *spec.Spec, a Abilities) (*Plan, error) {
 	return p, nil
 }
 
-// addQueries appends the scans and what they need to be right and ready.
-func (p *Plan) addQueries(s *spec.Spec, a Abilities) {
+// addQueries appends scans and mixes and what they need to be right and ready.
+func (p *Plan) addQueries(s *spec.Spec, a Abilities) error {
 	if step, ok := truth(s, a); ok {
 		p.add(step)
 	}
-	if len(s.Scans) > 0 && a.Analyze && s.Mode == spec.ModeAll {
+	if len(s.Scans)+len(s.Mixes) > 0 && a.Analyze && s.Mode == spec.ModeAll {
 		p.add(analyze("analyze"))
 	}
 	p.addScans(s, a)
+	return p.addMixes(s, a)
 }
 
 // add appends steps. The dry engine needs no calibration: its own legs show the same cost, and a second look would only differ by noise.

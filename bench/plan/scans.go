@@ -164,5 +164,5 @@ func (l scanLegs) indexStep(index *query.Index, kind Kind, verb string) Step {
 
 // load says how much the step does and how much of it at once.
 func (s *Step) load(v spec.Volume) {
-	s.Samples, s.Clients, s.Threads, s.Timing = v.Samples, v.Clients, v.Threads, v.Timing
+	s.Samples, s.Clients, s.Threads, s.Timing, s.Rate = v.Samples, v.Clients, v.Threads, v.Timing, v.Rate
 }

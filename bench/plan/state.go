@@ -16,7 +16,7 @@ const (
 	Empty   State = "empty"   // an empty table
 	Loaded  State = "loaded"  // every row at version 0
 	Updated State = "updated" // every row at version 1
-	Stirred State = "stirred" // rows may have any content: a Restore makes it Updated again
+	Stirred State = "stirred" // rows may have any content, and there may be more: a Restore makes it Updated again
 	Deleted State = "deleted" // an empty table again
 	Any     State = "any"     // the step does not look at the dataset
 )
@@ -37,7 +37,7 @@ func Rows(rows spec.RowSet) State {
 }
 
 // RowSet returns the rows of a dataset in this state, where samples is how many rows the benchmark has. The rows of Stirred are those of
-// Updated, in whatever versions. Of Absent and Any nothing can be said, and ok is false.
+// Updated, in whatever versions; there may be more of them. Of Absent and Any nothing can be said, and ok is false.
 func (s State) RowSet(samples int64) (rows spec.RowSet, ok bool) {
 	switch s {
 	case Empty, Deleted:

@@ -91,7 +91,7 @@ func calibrate(s *spec.Spec) Step {
 
 // leg returns the timed step of one of the four operations on every row.
 func leg(s *spec.Spec, kind Kind) Step {
-	step := Step{ID: string(kind), Kind: kind, Timed: true, Samples: s.Samples, Clients: s.Clients, Threads: s.Threads}
+	step := Step{ID: string(kind), Kind: kind, Timed: true, Samples: s.Samples, Clients: s.Clients, Threads: s.Threads, Rate: s.Rate}
 	switch kind {
 	case Create:
 		step.Title, step.Needs, step.Leaves, step.Effect, step.Version = "Create", Empty, Loaded, Consuming, created

@@ -36,21 +36,9 @@ type Weight struct {
 	Length int64 `json:"length,omitempty"`
 }
 
-// Distribution is how the rows of a mixed leg's operations are drawn.
-type Distribution struct {
-	Name string `json:"name"` // uniform, zipf, hotspot, latest
-	// Theta is the exponent of zipf and latest, 0 < Theta; YCSB's is 0.99.
-	Theta float64 `json:"theta,omitempty"`
-	// HotRows and HotOperations are shares, 0 to 1: of the rows, and of the operations that go to them.
-	HotRows       float64 `json:"hotRows,omitempty"`
-	HotOperations float64 `json:"hotOperations,omitempty"`
-}
-
-// Rate is an open loop: operations are started at their times, whether or not earlier ones have come back.
-type Rate struct {
-	PerSecond float64 `json:"perSecond"` // over all clients
-	Poisson   bool    `json:"poisson,omitempty"`
-}
-
-// Timing bounds a windowed leg.
-type Timing = spec.Timing
+// Distribution, Rate and Timing are as the spec has them.
+type (
+	Distribution = spec.Distribution
+	Rate         = spec.Rate
+	Timing       = spec.Timing
+)

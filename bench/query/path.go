@@ -74,7 +74,8 @@ func Resolve(t *corpus.Template, path Path) (Column, error) {
 			return c, nil
 		}
 		if c.Field.Kind != corpus.Object {
-			return Column{}, fmt.Errorf("column %s has no members: it is %s", path[:depth+1], article(c.Field.Kind))
+			return Column{}, fmt.Errorf("column %s has no members, so no %s: it is %s%s", path[:depth+1], path[depth+1:], article(c.Field.Kind),
+				meantOperator(path[depth+1]))
 		}
 		fields = c.Field.Elems
 	}
@@ -96,6 +97,14 @@ func unknown(parent Path, name string, fields []corpus.Field) error {
 		return fmt.Errorf("%s; did you mean %s?", what, append(slices.Clone(parent), near))
 	}
 	return fmt.Errorf("%s (there are: %s)", what, strings.Join(names, ", "))
+}
+
+// meantOperator names the operator that was meant in place of a member.
+func meantOperator(name string) string {
+	if near := spelling.Nearest(name, Operators()); near != "" {
+		return fmt.Sprintf("; did you mean the operator %s?", near)
+	}
+	return ""
 }
 
 // article returns the kind's name for a sentence: "a string", "an array".

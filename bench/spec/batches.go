@@ -15,12 +15,7 @@ func (b *builder) takeBatches() {
 	var rows RowSet
 	for i, entry := range b.file.Batches {
 		path := fmt.Sprintf("batches[%d]", i)
-		if entry.Name != "" && !ids.MatchString(entry.Name) {
-			b.fileProblem(path+".name", "%q: use letters, digits, underscores and dashes, at most 100, a letter or digit first", entry.Name)
-		} else if line, twice := taken[entry.Name]; twice && entry.Name != "" {
-			b.fileProblem(path+".name", "%q is taken on line %d: the ids of their legs could not be told apart", entry.Name, line)
-		}
-		taken[entry.Name] = b.file.lines.of(path + ".name")
+		b.checkName(entry.Name, path, taken)
 		batch := Batch{Name: entry.Name, Operation: entry.Operation, Size: narrow(entry.BatchSize), Samples: b.Samples}
 		if n := cmp.Or(entry.Iterations, entry.Samples); n != nil {
 			batch.Samples = *n

@@ -28,7 +28,7 @@ var facts = Facts{
 		{Name: "sqlite", Servers: []string{"embedded"}, Options: []EngineOption{
 			{Name: "journal", Values: []string{"wal", "delete"}}, {Name: "cache"},
 		}},
-		{Name: "postgres", Servers: []string{"process", "endpoint"}, Check: func(s *Spec) error {
+		{Name: "postgres", Servers: []string{"process", "docker", "endpoint"}, Check: func(s *Spec) error {
 			if s.Persisted {
 				return errors.New("postgres always writes to disk: --persisted says nothing")
 			}

@@ -2,19 +2,33 @@ package spec
 
 // ScanEntry is one [[scans]] entry of a workload file, as written.
 type ScanEntry struct {
-	ID          string       `toml:"id"`
-	Name        string       `toml:"name"`
-	Runs        []RunEntry   `toml:"runs"`
-	Projection  string       `toml:"projection"` // ID, FULL or COUNT
-	Samples     *int64       `toml:"samples"`    // the older name of Iterations
-	Iterations  *int64       `toml:"iterations"`
-	Start       *int64       `toml:"start"`
-	Limit       *int64       `toml:"limit"`
+	ID         string     `toml:"id"`
+	Name       string     `toml:"name"`
+	Runs       []RunEntry `toml:"runs"`
+	Projection string     `toml:"projection"` // ID, FULL or COUNT
+	Samples    *int64     `toml:"samples"`    // the older name of Iterations
+	Iterations *int64     `toml:"iterations"`
+	Start      *int64     `toml:"start"`
+	Offset     *int64     `toml:"offset"` // ours, of Start
+	Limit      *int64     `toml:"limit"`
+	After      *int64     `toml:"after"` // the index of a row: the page of those whose keys come after its own
+
+	Where      map[string]any `toml:"where"` // as query.Decode reads it
+	Order      any            `toml:"order"` // as query.DecodeOrder reads it
+	Aggregates any            `toml:"aggregates"`
+	GroupBy    string         `toml:"group_by"`
+	Index      *IndexEntry    `toml:"index"`  // ours, of WithIndex
+	Writes     []float64      `toml:"writes"` // ours, of WithWrites: the ratios
+
 	Expect      *int64       `toml:"expect"`
 	Clients     *int64       `toml:"clients"`
 	Threads     *int64       `toml:"threads"`
-	Measure     *float64     `toml:"measurement_time"` // seconds
-	Warmup      *float64     `toml:"warmup_time"`      // seconds
+	Measure     *Duration    `toml:"measurement_time"` // a bare number is seconds
+	Warmup      *Duration    `toml:"warmup_time"`
+	Least       *int64       `toml:"min_iterations"`
+	Most        *int64       `toml:"max_iterations"`
+	Rate        *float64     `toml:"rate"`
+	Arrival     string       `toml:"arrival"`
 	Condition   *Dialects    `toml:"condition"`
 	OrderBy     *Dialects    `toml:"order_by"`
 	WithIndex   *ScanIndex   `toml:"with_index"`
@@ -28,8 +42,12 @@ type RunEntry struct {
 	Projection  string       `toml:"projection"`
 	Samples     *int64       `toml:"samples"`
 	Iterations  *int64       `toml:"iterations"`
-	Measure     *float64     `toml:"measurement_time"`
-	Warmup      *float64     `toml:"warmup_time"`
+	Measure     *Duration    `toml:"measurement_time"`
+	Warmup      *Duration    `toml:"warmup_time"`
+	Least       *int64       `toml:"min_iterations"`
+	Most        *int64       `toml:"max_iterations"`
+	Rate        *float64     `toml:"rate"`
+	Arrival     string       `toml:"arrival"`
 	VectorQuery *VectorQuery `toml:"vector_query"`
 }
 
@@ -51,6 +69,13 @@ type ScanIndex struct {
 	Unique    bool     `toml:"unique"`
 	IndexType string   `toml:"index_type"`
 	Skip      bool     `toml:"skip"`
+}
+
+// IndexEntry is the index that a scan is run without and then with, in our own form.
+type IndexEntry struct {
+	Fields []string `toml:"fields"`
+	Kind   string   `toml:"kind"` // ordered, elements, fulltext or count; left out, the columns decide
+	Unique bool     `toml:"unique"`
 }
 
 // ScanWrites mixes writes into a scan.
@@ -108,4 +133,24 @@ type BatchEntry struct {
 	BatchSize  int64  `toml:"batch_size"`
 	Samples    *int64 `toml:"samples"` // the older name of Iterations
 	Iterations *int64 `toml:"iterations"`
+}
+
+// MixEntry is one [[mixes]] entry of a workload file, as written.
+type MixEntry struct {
+	Name          string             `toml:"name"`
+	Weights       map[string]float64 `toml:"weights"`
+	ScanLength    *int64             `toml:"scan_length"` // the most rows of a scan
+	Distribution  string             `toml:"distribution"`
+	Theta         *float64           `toml:"theta"`
+	HotRows       *float64           `toml:"hot_rows"`
+	HotOperations *float64           `toml:"hot_operations"`
+	Clients       *int64             `toml:"clients"`
+	Threads       *int64             `toml:"threads"`
+	Iterations    *int64             `toml:"iterations"`
+	Measure       *Duration          `toml:"measurement_time"`
+	Warmup        *Duration          `toml:"warmup_time"`
+	Least         *int64             `toml:"min_iterations"`
+	Most          *int64             `toml:"max_iterations"`
+	Rate          *float64           `toml:"rate"`
+	Arrival       string             `toml:"arrival"`
 }

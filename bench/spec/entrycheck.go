@@ -17,6 +17,13 @@ func (f *File) checkEntries() {
 			f.checkIterations(fmt.Sprintf("%s.runs[%d]", path, j), run.Samples, run.Iterations)
 		}
 	}
+	for i, mix := range f.Mixes {
+		path := fmt.Sprintf("mixes[%d]", i)
+		if mix.Name == "" {
+			f.problem(path, "has no name")
+		}
+		f.checkIterations(path, nil, mix.Iterations)
+	}
 	for i, batch := range f.Batches {
 		path := fmt.Sprintf("batches[%d]", i)
 		if batch.Name == "" {

@@ -26,6 +26,7 @@ type File struct {
 	Engine   map[string]string // the [engine] table; nil when there is none
 	Value    map[string]any    // the [value] table; nil when there is none
 	Scans    []ScanEntry
+	Mixes    []MixEntry
 	Batches  []BatchEntry
 
 	lines    lines
@@ -65,10 +66,12 @@ func Parse(name string, data []byte) (*File, error) {
 	return f, f.problems.err()
 }
 
-// open reads the file that config names: a path, or the name of a file in shipped.
+// open reads the file that config names: a path, or the name of a file in shipped. A folder of that name is not meant.
 func open(config string, shipped fs.FS) (*File, error) {
 	file, err := Load(config)
-	if !errors.Is(err, fs.ErrNotExist) || shipped == nil {
+	info, statErr := os.Stat(config)
+	folder := statErr == nil && info.IsDir()
+	if !errors.Is(err, fs.ErrNotExist) && !folder || shipped == nil {
 		return file, err
 	}
 	name := strings.TrimSuffix(config, ".toml")
@@ -114,7 +117,7 @@ func syntaxProblem(name string, err error) Problem {
 
 // read takes the settings and tables out of the file's tree.
 func (f *File) read(tree map[string]any) {
-	known := []string{"engine", "value", "scans", "batches"}
+	known := []string{"engine", "value", "scans", "mixes", "batches"}
 	for _, s := range settings {
 		known = append(known, s.key)
 	}
@@ -128,6 +131,8 @@ func (f *File) read(tree map[string]any) {
 			f.readValue(value)
 		case "scans":
 			decoder.into(&f.Scans, value, key)
+		case "mixes":
+			decoder.into(&f.Mixes, value, key)
 		case "batches":
 			decoder.into(&f.Batches, value, key)
 		default:

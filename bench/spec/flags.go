@@ -69,10 +69,6 @@ var later = []struct {
 	{"emit-phase-markers", "", true, "not available yet"},
 	{"ground-truth-cache", "", false, "not available yet: it belongs to vector scans"},
 	{"vector-warmup-seconds", "", false, "not available yet: it belongs to vector scans"},
-	{"measurement-time", "", false, "not available yet: legs are counted, not timed"},
-	{"warmup-time", "", false, "not available yet: legs are counted, not timed"},
-	{"min-iterations", "", false, "not available yet: legs are counted, not timed"},
-	{"max-iterations", "", false, "not available yet: legs are counted, not timed"},
 }
 
 // NewFlags registers every flag of a run on set and returns where they arrive.

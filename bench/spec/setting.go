@@ -99,7 +99,27 @@ var settings = append([]setting{
 		}},
 	{key: "show_sample", form: formTruth, usual: "false", help: "print one row after the results",
 		set: truth(func(d *draft) *bool { return &d.ShowSample })},
-	{key: "skip_scans", form: formTruth, usual: "false", help: "leave out the scans of the file",
+	{key: "measurement_time", form: formDuration, usual: "30s", help: "window of scans and mixes that have no number of iterations",
+		set: func(d *draft, text string) error { return d.timing.Window.Set(text) }},
+	{key: "warmup_time", form: formDuration, usual: "5s", help: "time before the window in which operations run and are not timed; 0s: none",
+		set: func(d *draft, text string) error { return d.timing.Warmup.Set(text) }},
+	{key: "min_iterations", form: formCount, usual: "10", help: "least operations of a window, however long they take",
+		set: count(func(d *draft) *int64 { return &d.timing.MinSamples })},
+	{key: "max_iterations", form: formCount, usual: "10M", help: "most operations of a window",
+		set: count(func(d *draft) *int64 { return &d.timing.MaxSamples })},
+	{key: "rate", form: formRatio, help: "operations per second to start, whether or not earlier ones came back (open loop); without it each thread waits for its last one",
+		set: func(d *draft, text string) (err error) {
+			if d.rate.PerSecond, err = strconv.ParseFloat(text, 64); err != nil {
+				return fmt.Errorf("%q is not a number of operations per second", text)
+			}
+			return nil
+		}},
+	{key: "arrival", form: formText, usual: ArrivalConstant, help: "how the operations of a rate arrive: constant or poisson",
+		set: func(d *draft, text string) (err error) {
+			d.arrival, err = oneOf(text, ArrivalConstant, ArrivalPoisson)
+			return err
+		}},
+	{key: "skip_scans", form: formTruth, usual: "false", help: "leave out the scans and mixes of the file",
 		set: truth(func(d *draft) *bool { return &d.skipScans })},
 	{key: "skip_batches", form: formTruth, usual: "false", help: "leave out the batches of the file",
 		set: truth(func(d *draft) *bool { return &d.skipBatches })},
@@ -122,6 +142,9 @@ type draft struct {
 	clients, threads                    int64
 	skipScans, skipBatches, skipIndexes bool
 	credentials                         Credentials
+	timing                              Timing
+	rate                                Rate
+	arrival                             string
 }
 
 // text returns the function that sets a text, which must not be empty: an empty shell variable is more likely a slip than a wish.

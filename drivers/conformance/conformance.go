@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 )
 
@@ -34,6 +35,9 @@ type Harness struct {
 	// Instant is why operations never wait, so that a context has nothing to interrupt; empty when they may. Only engines in the agent's
 	// own memory are instant.
 	Instant string
+	// Refuses tells which bound scans the engine cannot run while there are no indexes; nil when there are none. A scan that is refused with
+	// drivers.Unsupported where this says no fails the suite.
+	Refuses func(s *query.Scan) bool
 	// Conflicts is why the engine refuses a write, with class conflict, that meets another write of the same row; empty when it makes the one wait
 	// for the other. The suite then tries such writes again, where callers work on one row.
 	Conflicts string
@@ -43,12 +47,15 @@ type Harness struct {
 	Stall func(t *testing.T, config drivers.Config) (release func())
 }
 
-// Run runs the whole suite as subtests of t.
+// part is one test of the suite.
+type part struct {
+	name string
+	run  func(*testing.T, Harness)
+}
+
+// Run runs the whole suite as subtests of t: what every driver has to do, and each optional ability that it has.
 func Run(t *testing.T, h Harness) {
-	tests := []struct {
-		name string
-		run  func(*testing.T, Harness)
-	}{
+	tests := []part{
 		{"Registration", testRegistration},
 		{"Version", testVersion},
 		{"Tiers", testTiers},
@@ -77,6 +84,15 @@ func Run(t *testing.T, h Harness) {
 		{"Stalled", testStalled},
 		{"UseAfterClose", testUseAfterClose},
 		{"Leaks", testLeaks},
+	}
+	if _, can := h.Engine.Ability.(drivers.Scanner); can {
+		tests = append(tests, []part{
+			{"Operators", testOperators},
+			{"Texts", testTexts},
+			{"Pages", testPages},
+			{"Aggregates", testAggregates},
+			{"FullText", testFullText},
+		}...)
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.run(t, h) })

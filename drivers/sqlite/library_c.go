@@ -342,7 +342,8 @@ func (s *statement) bind(params []byte) error {
 	return nil
 }
 
-// receive appends up to most more rows to the answer, cells as fetch has them. Without any the statement is done. It has to be reset after.
+// receive appends up to most more rows to the answer, cells as fetch has them. With fewer than most the statement is
+// done, and has to be reset before it is stepped again: it would begin anew.
 func (s *statement) receive(answer *drivers.Answer, most int) (rows int, err error) {
 	answer.Ends = slices.Grow(answer.Ends, most*s.columns)
 	for pending := C.int(0); ; {

@@ -265,7 +265,8 @@ func (s *statement) cells(bytes []byte, ends []int) ([]byte, []int) {
 	return bytes, ends
 }
 
-// receive appends up to most more rows to the answer, cells as fetch has them. Without any the statement is done. It has to be reset after.
+// receive appends up to most more rows to the answer, cells as fetch has them. With fewer than most the statement is
+// done, and has to be reset before it is stepped again: it would begin anew.
 func (s *statement) receive(answer *drivers.Answer, most int) (rows int, err error) {
 	for rows < most {
 		switch code := sqlite3.Xsqlite3_step(s.on.tls, s.s); code {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/durabench/durabench/bench/corpus"
@@ -44,6 +45,19 @@ func can(p *query.Predicate) error {
 		}
 	}
 	return nil
+}
+
+// NeedsIndex says that words are only found by an index.
+func (c *client) NeedsIndex(s *query.Scan, _ query.Index) string {
+	if matches(s.Where) {
+		return "SQLite finds words only by a full-text index"
+	}
+	return ""
+}
+
+// matches tells whether the condition looks for words.
+func matches(p *query.Predicate) bool {
+	return p != nil && (p.Op == query.MatchAll || p.Op == query.MatchAny || slices.ContainsFunc(p.Args, matches))
 }
 
 // canRaw tells whether a raw scan has words for SQLite.
@@ -134,7 +148,7 @@ func appendLiterals(params []byte, literals []query.Literal) []byte {
 			params = appendInteger(params, l.Int)
 		case corpus.Float:
 			params = appendReal(params, l.Float)
-		case corpus.Bytes:
+		case corpus.Bytes, corpus.UUID: // a key may be a uuid
 			params = appendBlob(params, l.Bytes)
 		default:
 			params = appendText(params, []byte(l.Text))
@@ -201,7 +215,7 @@ func (r *reader) steps(ctx context.Context, on *statement, answer *drivers.Answe
 			counted = len(answer.Bytes)
 			err = ctx.Err()
 		}
-		if err != nil {
+		if err != nil || n < most {
 			return err
 		}
 	}
@@ -413,6 +427,7 @@ func (c *client) Explain(ctx context.Context, s *query.Scan, index query.Index) 
 }
 
 var (
-	_ drivers.Scanner   = (*client)(nil)
-	_ drivers.Explainer = (*client)(nil)
+	_ drivers.Scanner     = (*client)(nil)
+	_ drivers.Explainer   = (*client)(nil)
+	_ drivers.IndexNeeder = (*client)(nil)
 )

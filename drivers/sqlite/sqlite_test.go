@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
 )
@@ -27,6 +28,7 @@ func TestConformance(t *testing.T) {
 				t.Skip("the directory for temporary files is in memory, where the os tier is refused: set TMPDIR to a directory on a disk")
 			}
 		},
+		Refuses: refuses,
 		Stall: func(t *testing.T, config drivers.Config) func() {
 			foreign, err := openConnection(filepath.Join(config.Dir, fileName))
 			must(t, err)
@@ -37,6 +39,23 @@ func TestConformance(t *testing.T) {
 			}
 		},
 	})
+}
+
+// refuses tells that a scan looks for words, which needs an index, or compares bytes that lie in JSON in base 64.
+func refuses(s *query.Scan) bool {
+	for _, path := range append([]query.Path{s.GroupBy}, orders(s)...) {
+		if len(path) > 1 && path[len(path)-1] == "blob" {
+			return true
+		}
+	}
+	return can(s.Where) != nil || matches(s.Where)
+}
+
+func orders(s *query.Scan) (paths []query.Path) {
+	for _, o := range s.Order {
+		paths = append(paths, o.Path)
+	}
+	return paths
 }
 
 func must(tb testing.TB, err error) {
