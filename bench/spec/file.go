@@ -80,6 +80,9 @@ func open(config string, shipped fs.FS) (*File, error) {
 			return Parse(name+".toml", data)
 		}
 	}
+	if folder {
+		return file, err
+	}
 	var names []string
 	matches, _ := fs.Glob(shipped, "*.toml") // the pattern is well formed, which is all that Glob complains of
 	for _, match := range matches {
