@@ -73,7 +73,7 @@ func (dialect) Value(c sqlrender.Column) (string, error) {
 
 // Literal binds a literal as what its column is.
 func (dialect) Literal(c sqlrender.Column, l query.Literal) (query.Literal, error) {
-	if err := checkText(c, l.Text); err != nil {
+	if err := checkText(c.Path, l.Text); err != nil {
 		return l, err
 	}
 	if c.Nested() && l.Kind == corpus.DateTime {
@@ -82,9 +82,9 @@ func (dialect) Literal(c sqlrender.Column, l query.Literal) (query.Literal, erro
 	return l, nil
 }
 
-func checkText(c sqlrender.Column, text string) error {
+func checkText(path query.Path, text string) error {
 	if strings.Contains(text, "\x00") {
-		return drivers.Unsupported{Why: fmt.Sprintf("PostgreSQL text cannot hold the character NUL, with which %s is compared", c.Path)}
+		return drivers.Unsupported{Why: fmt.Sprintf("PostgreSQL text cannot hold the character NUL, with which %s is compared", path)}
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (dialect) Elements(b *sqlrender.Builder, op query.Op, c sqlrender.Column, v
 	}
 	var all, one []byte
 	for i, l := range values {
-		if err := checkText(c, l.Text); err != nil {
+		if err := checkText(c.Path, l.Text); err != nil {
 			return err
 		}
 		one = sqlrender.AppendJSON(one[:0], l)
