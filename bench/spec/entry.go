@@ -2,14 +2,24 @@ package spec
 
 // ScanEntry is one [[scans]] entry of a workload file, as written.
 type ScanEntry struct {
-	ID          string       `toml:"id"`
-	Name        string       `toml:"name"`
-	Runs        []RunEntry   `toml:"runs"`
-	Projection  string       `toml:"projection"` // ID, FULL or COUNT
-	Samples     *int64       `toml:"samples"`    // the older name of Iterations
-	Iterations  *int64       `toml:"iterations"`
-	Start       *int64       `toml:"start"`
-	Limit       *int64       `toml:"limit"`
+	ID         string     `toml:"id"`
+	Name       string     `toml:"name"`
+	Runs       []RunEntry `toml:"runs"`
+	Projection string     `toml:"projection"` // ID, FULL or COUNT
+	Samples    *int64     `toml:"samples"`    // the older name of Iterations
+	Iterations *int64     `toml:"iterations"`
+	Start      *int64     `toml:"start"`
+	Offset     *int64     `toml:"offset"` // ours, of Start
+	Limit      *int64     `toml:"limit"`
+	After      *int64     `toml:"after"` // the index of a row: the page of those whose keys come after its own
+
+	Where      map[string]any `toml:"where"` // as query.Decode reads it
+	Order      any            `toml:"order"` // as query.DecodeOrder reads it
+	Aggregates any            `toml:"aggregates"`
+	GroupBy    string         `toml:"group_by"`
+	Index      *IndexEntry    `toml:"index"`  // ours, of WithIndex
+	Writes     []float64      `toml:"writes"` // ours, of WithWrites: the ratios
+
 	Expect      *int64       `toml:"expect"`
 	Clients     *int64       `toml:"clients"`
 	Threads     *int64       `toml:"threads"`
@@ -59,6 +69,13 @@ type ScanIndex struct {
 	Unique    bool     `toml:"unique"`
 	IndexType string   `toml:"index_type"`
 	Skip      bool     `toml:"skip"`
+}
+
+// IndexEntry is the index that a scan is run without and then with, in our own form.
+type IndexEntry struct {
+	Fields []string `toml:"fields"`
+	Kind   string   `toml:"kind"` // ordered, elements, fulltext or count; left out, the columns decide
+	Unique bool     `toml:"unique"`
 }
 
 // ScanWrites mixes writes into a scan.

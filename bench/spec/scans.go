@@ -2,6 +2,7 @@ package spec
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -56,49 +57,47 @@ func (b *builder) scan(entry ScanEntry, path string) Scan {
 	if len(runs) == 0 {
 		runs = []RunEntry{{Name: entry.Name}}
 	}
+	before := len(b.problems)
+	asked := b.query(entry, path)
+	readable := len(b.problems) == before
 	for i, run := range runs {
 		at := path
 		if len(entry.Runs) > 0 {
 			at = fmt.Sprintf("%s.runs[%d]", path, i)
 		}
-		scan.Runs = append(scan.Runs, b.run(entry, run, path, at))
+		resolved := b.run(entry, run, asked, path, at)
+		if readable && !resolved.Vector {
+			b.bind(&resolved, entry, path)
+		}
+		scan.Runs = append(scan.Runs, resolved)
 	}
 	b.nameRuns(scan.Runs, path)
+	for i, ratio := range entry.Writes {
+		scan.Writes = append(scan.Writes, b.ratio(ratio, fmt.Sprintf("%s.writes[%d]", path, i)))
+	}
 	for i, writes := range entry.WithWrites {
 		scan.Writes = append(scan.Writes, b.writes(writes, fmt.Sprintf("%s.with_writes[%d]", path, i)))
 	}
-	b.checkWrites(scan, path+".with_writes")
+	b.exclusive(path, "writes", len(entry.Writes) > 0, "with_writes", len(entry.WithWrites) > 0)
+	b.checkWrites(scan, path)
 	return scan
 }
 
-// run resolves one run of an entry; what it sets goes before what the entry sets.
-func (b *builder) run(entry ScanEntry, run RunEntry, path, at string) Run {
-	resolved := Run{
-		Name:   run.Name,
-		Query:  query.Scan{ID: identifier(entry.ID), Offset: b.whole(entry.Start, path+".start"), Limit: b.whole(entry.Limit, path+".limit")},
-		Expect: entry.Expect,
-		Vector: entry.VectorQuery != nil || run.VectorQuery != nil,
+// exclusive refuses two names of the same thing side by side.
+func (b *builder) exclusive(path, name string, given bool, older string, olderGiven bool) {
+	if given && olderGiven {
+		b.fileProblem(path+"."+older, "is the older name of %s; give one of them", name)
 	}
-	if entry.Limit != nil && *entry.Limit == 0 {
-		b.fileProblem(path+".limit", "must be at least 1; leave it out for all rows")
-	}
-	b.whole(entry.Expect, path+".expect")
-	projection, place := cmp.Or(run.Projection, entry.Projection, "FULL"), path+".projection"
+}
+
+// run resolves one run of an entry, which asks for what asked says but for its projection; what it sets goes before what the entry sets.
+func (b *builder) run(entry ScanEntry, run RunEntry, asked query.Scan, path, at string) Run {
+	resolved := Run{Name: run.Name, Query: asked, Expect: entry.Expect, Vector: entry.VectorQuery != nil || run.VectorQuery != nil}
+	place := path
 	if run.Projection != "" {
-		place = at + ".projection"
+		place = at
 	}
-	switch strings.ToUpper(projection) {
-	case "ID":
-		resolved.Query.Project = query.ID
-	case "FULL":
-		resolved.Query.Project = query.Full
-	case "COUNT":
-		resolved.Query.Project = query.Count
-	default:
-		_, err := oneOf(projection, "ID", "FULL", "COUNT")
-		b.fileProblem(place, "%v", err)
-	}
-	resolved.Query.Raw = raw(entry)
+	resolved.Query.Project = b.projection(cmp.Or(run.Projection, entry.Projection), asked, place+".projection")
 	levels := []volumeKeys{{
 		path: path, samples: entry.Samples, iterations: entry.Iterations, measure: entry.Measure, warmup: entry.Warmup, least: entry.Least,
 		most: entry.Most, rate: entry.Rate, arrival: entry.Arrival,
@@ -110,8 +109,122 @@ func (b *builder) run(entry ScanEntry, run RunEntry, path, at string) Run {
 		}}, levels...)
 	}
 	resolved.Volume = b.volume(entry.Clients, entry.Threads, path, levels...)
-	b.checkPage(resolved, path)
 	return resolved
+}
+
+// query reads what all runs of an entry ask for.
+func (b *builder) query(entry ScanEntry, path string) query.Scan {
+	start, key := entry.Start, "start"
+	if entry.Offset != nil {
+		start, key = entry.Offset, "offset"
+	}
+	b.exclusive(path, "offset", entry.Offset != nil, "start", entry.Start != nil)
+	asked := query.Scan{
+		ID: identifier(entry.ID), Offset: b.whole(start, path+"."+key), Limit: b.whole(entry.Limit, path+".limit"), Raw: raw(entry),
+	}
+	if entry.Limit != nil && *entry.Limit == 0 {
+		b.fileProblem(path+".limit", "must be at least 1; leave it out for all rows")
+	}
+	b.whole(entry.Expect, path+".expect")
+	if entry.After != nil {
+		asked.After = new(uint64(b.whole(entry.After, path+".after")))
+	}
+	var err error
+	if entry.Where != nil {
+		asked.Where, err = query.Decode(entry.Where)
+		b.queryProblems(err, entry, path)
+	}
+	if entry.Order != nil {
+		asked.Order, err = query.DecodeOrder(entry.Order)
+		b.queryProblems(err, entry, path)
+	}
+	if entry.Aggregates != nil {
+		asked.Aggregates, err = query.DecodeAggregates(entry.Aggregates)
+		b.queryProblems(err, entry, path)
+	}
+	if entry.GroupBy != "" {
+		if asked.GroupBy, err = query.ParsePath(entry.GroupBy); err != nil {
+			b.fileProblem(path+".group_by", "%v", err)
+		}
+	}
+	return asked
+}
+
+// queryProblems notes what is wrong with a query, at its place in the file.
+func (b *builder) queryProblems(err error, entry ScanEntry, path string) {
+	var problems query.Problems
+	if !errors.As(err, &problems) {
+		return
+	}
+	for _, problem := range problems {
+		key := problem.Key
+		if key == "start" && entry.Offset != nil {
+			key = "offset"
+		}
+		b.fileProblem(path+"."+key, "%s", problem.Msg)
+	}
+}
+
+// projection reads what is returned of each row; a scan with aggregates returns them instead.
+func (b *builder) projection(text string, asked query.Scan, path string) query.Projection {
+	switch strings.ToUpper(text) {
+	case "":
+		if len(asked.Aggregates) > 0 {
+			return ""
+		}
+		return query.Full
+	case "ID":
+		return query.ID
+	case "FULL":
+		return query.Full
+	case "COUNT":
+		return query.Count
+	}
+	_, err := oneOf(text, "ID", "FULL", "COUNT")
+	b.fileProblem(path, "%v", err)
+	return query.Full
+}
+
+// bind checks the query against the value template and the number of rows, and leaves it bound.
+func (b *builder) bind(run *Run, entry ScanEntry, path string) {
+	if b.template == nil {
+		return
+	}
+	bound, err := query.Bind(&run.Query, b.template)
+	if err != nil {
+		b.queryProblems(err, entry, path)
+		return
+	}
+	run.Query = *bound
+	if err := bound.CheckPossible(); err != nil {
+		b.queryProblems(err, entry, path)
+		return
+	}
+	if b.bad["samples"] || b.Samples < 1 {
+		return
+	}
+	if run.Query.Raw == nil {
+		if err := bound.CheckRows(uint64(b.Samples)); err != nil {
+			b.queryProblems(err, entry, path)
+			return
+		}
+	}
+	b.checkExpect(*run, path)
+}
+
+// checkExpect refuses a number of rows that all rows cannot come to. Where a condition decides how many there are, the run finds out.
+func (b *builder) checkExpect(run Run, path string) {
+	q := run.Query
+	if run.Expect == nil || q.Raw != nil || q.Where != nil || q.After != nil || len(q.Aggregates) > 0 {
+		return
+	}
+	found := b.Samples - q.Offset
+	if q.Limit > 0 {
+		found = min(found, q.Limit)
+	}
+	if *run.Expect != found {
+		b.fileProblem(path+".expect", "%d: of the %d rows of this run the scan finds %d", *run.Expect, b.Samples, found)
+	}
 }
 
 // whole returns a number that must not be negative, 0 when it is not given.
@@ -124,25 +237,6 @@ func (b *builder) whole(n *int64, path string) int64 {
 		return 0
 	}
 	return *n
-}
-
-// checkPage refuses a page of all rows that lies beyond them. Where a condition decides how many there are, the run finds out.
-func (b *builder) checkPage(run Run, path string) {
-	if run.Query.Raw != nil || b.bad["samples"] || b.Samples < 1 {
-		return
-	}
-	offset, limit := run.Query.Offset, run.Query.Limit
-	if offset > 0 && offset >= b.Samples {
-		b.fileProblem(path+".start", "%d is beyond the %d rows of this run; ask for more with --samples", offset, b.Samples)
-		return
-	}
-	found := b.Samples - offset
-	if limit > 0 {
-		found = min(found, limit)
-	}
-	if run.Expect != nil && *run.Expect >= 0 && *run.Expect != found {
-		b.fileProblem(path+".expect", "%d: of the %d rows of this run the scan finds %d", *run.Expect, b.Samples, found)
-	}
 }
 
 // raw returns the conditions and orders in the engines' own words, nil when there are none.
@@ -188,25 +282,38 @@ func (b *builder) writes(entry ScanWrites, path string) float64 {
 	if entry.Ratio == nil {
 		return 0.1
 	}
-	if !(*entry.Ratio > 0 && *entry.Ratio <= 1) {
-		b.fileProblem(path+".ratio", "must be more than 0 and at most 1, is %g", *entry.Ratio)
+	return b.ratio(*entry.Ratio, path+".ratio")
+}
+
+// ratio checks a share of operations that is followed by a write.
+func (b *builder) ratio(ratio float64, path string) float64 {
+	if !(ratio > 0 && ratio <= 1) {
+		b.fileProblem(path, "must be more than 0 and at most 1, is %g", ratio)
 	}
-	return *entry.Ratio
+	return ratio
 }
 
 // checkWrites refuses shares that would give two legs one id, and writes where there are not two rows.
 func (b *builder) checkWrites(scan Scan, path string) {
 	seen := map[string]bool{}
-	for i, ratio := range scan.Writes {
+	for _, ratio := range scan.Writes {
 		word := Percent(ratio)
 		if seen[word] {
-			b.fileProblem(fmt.Sprintf("%s[%d].ratio", path, i), "%g is given twice: the ids of their legs could not be told apart", ratio)
+			b.fileProblem(b.writesKey(path), "a share of %s %% is given twice: the ids of their legs could not be told apart", word)
 		}
 		seen[word] = true
 	}
 	if len(scan.Writes) > 0 && b.Samples == 1 && !b.bad["samples"] {
-		b.fileProblem(path, "an exchange needs two rows, and the run has 1")
+		b.fileProblem(b.writesKey(path), "an exchange needs two rows, and the run has 1")
 	}
+}
+
+// writesKey returns the path of the shares of writes, by whichever name the file has them.
+func (b *builder) writesKey(path string) string {
+	if b.file.lines[path+".writes"] > 0 {
+		return path + ".writes"
+	}
+	return path + ".with_writes"
 }
 
 // Percent writes a share as percent, without needless decimals: "15", "0.5".
