@@ -140,32 +140,33 @@ func (dialect) Elements(b *sqlrender.Builder, op query.Op, c sqlrender.Column, v
 	return nil
 }
 
-// wordsOf is the expression that a full-text index is on: words as they are, in lower case.
+// wordCollation knows the letters and digits of all scripts, as PostgreSQL's own packages and images have it; the collation "C" knows those of English.
+const wordCollation = `"und-x-icu"`
+
+// wordsOf is the expression that a full-text index is on: the tokens of query.Tokens. PostgreSQL's own parser would take addresses, paths and numbers
+// for words of their own kind, so that "read/write" had neither of the two. The two letters are those that lower turns into something else
+// than another letter of the same text: İ gets a dot of its own, and Σ at the end of a word its other form.
 func (d dialect) wordsOf(c sqlrender.Column) (string, error) {
 	value, err := d.Value(c)
-	return "to_tsvector('simple', " + value + ")", err
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("array_to_tsvector(array_remove(regexp_split_to_array(lower(translate(%s, 'İΣ', 'iσ') COLLATE %s), '[^[:alnum:]]+'), ''))", value, wordCollation), nil
 }
 
-// Match joins one query for each word by AND or OR.
+// Match binds a query of all tokens, which are nothing but letters and digits.
 func (d dialect) Match(b *sqlrender.Builder, op query.Op, c sqlrender.Column, tokens []string) error {
 	words, err := d.wordsOf(c)
 	if err != nil {
 		return err
 	}
-	sign := " && "
+	sign := "' & '"
 	if op == query.MatchAny {
-		sign = " || "
+		sign = "' | '"
 	}
-	b.Write(words, " @@ (")
-	for i, token := range tokens {
-		if i > 0 {
-			b.Write(sign)
-		}
-		b.Write("plainto_tsquery('simple', ")
-		b.Bind(query.Literal{Kind: corpus.String, Text: token})
-		b.Write(")")
-	}
-	b.Write(")")
+	b.Write(words, " @@ ")
+	b.Bind(query.Literal{Kind: corpus.String, Text: "'" + strings.Join(tokens, sign) + "'"})
+	b.Write("::tsquery")
 	return nil
 }
 

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -90,7 +89,7 @@ func (d *database) CreateIndex(ctx context.Context, index query.Index) error {
 			return drivers.ErrExists
 		case uniqueViolation:
 			return fmt.Errorf("rows are equal that a unique index is to tell apart: %w", err)
-		case "42704", "0A000", "54000": // no such type or operator class, feature not supported, a row too large for the index
+		case undefinedObject, "0A000", "54000": // no such type or operator class, feature not supported, a row too large for the index
 			return drivers.Unsupported{Why: err.Error()}
 		}
 		return err
@@ -117,7 +116,7 @@ func (d *database) IndexState(ctx context.Context, index query.Index) (state dri
 func (d *database) DropIndex(ctx context.Context, index query.Index) error {
 	return d.control(ctx, "drop index "+index.Name, func(conn *pgconn.PgConn) error {
 		_, err := conn.Exec(ctx, "DROP INDEX "+schemaName+"."+quote(sqlrender.IndexName(index))).ReadAll()
-		if code := codeOf(err); code == "42704" || code == "3F000" { // no such index, no such schema
+		if code := codeOf(err); code == undefinedObject || code == "3F000" { // no such index, no such schema
 			return drivers.ErrNotFound
 		}
 		return err
@@ -130,34 +129,6 @@ func (d *database) Analyze(ctx context.Context) error {
 		_, err := conn.Exec(ctx, "VACUUM (ANALYZE) "+tableName).ReadAll()
 		return err
 	})
-}
-
-// maxPlan is the longest plan that is handed on, in bytes.
-const maxPlan = 16 << 10
-
-// explain asks for the plan of a scan and looks for the index in it.
-func (d *database) explain(ctx context.Context, s *scan, name string) (e drivers.Explanation, err error) {
-	values, formats := make([][]byte, len(s.Args)), make([]int16, len(s.Args))
-	for i, l := range s.Args {
-		value, err := appendLiteral(nil, l)
-		if err != nil {
-			return e, fmt.Errorf("explain scan %s: %w", s.Scan.ID, err)
-		}
-		values[i], formats[i] = value[4:], 1 // without its length
-	}
-	err = d.control(ctx, "explain scan "+s.Scan.ID, func(conn *pgconn.PgConn) error {
-		result := conn.ExecParams(ctx, "EXPLAIN (FORMAT JSON) "+s.SQL, values, s.oids(), formats, nil).Read()
-		if result.Err != nil {
-			return result.Err
-		}
-		if len(result.Rows) != 1 || len(result.Rows[0]) != 1 {
-			return errors.New("the server's plan is not one text")
-		}
-		text := string(result.Rows[0][0])
-		e.Text, e.Uses = text[:min(len(text), maxPlan)], strings.Contains(text, `"Index Name": `+strconv.Quote(name))
-		return nil
-	})
-	return e, err
 }
 
 var (

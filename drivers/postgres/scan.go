@@ -118,6 +118,9 @@ func (c *client) PrepareScan(ctx context.Context, s *query.Scan) (drivers.Statem
 	}
 	if err != nil {
 		c.scans.forget(one)
+		if codeOf(err) == undefinedObject {
+			err = drivers.Unsupported{Why: "this server lacks something that the scan needs: " + err.Error()}
+		}
 		return nil, fmt.Errorf("prepare scan %s: %s: %w", s.ID, rendered.SQL, err)
 	}
 	return one, nil
@@ -383,16 +386,4 @@ func groupKey(c *sqlrender.Column, cell []byte) (query.Literal, error) {
 	return query.LiteralOf(&v), err
 }
 
-// Explain asks the server for its plan, with the literals that the scan has.
-func (c *client) Explain(ctx context.Context, s *query.Scan, index query.Index) (drivers.Explanation, error) {
-	rendered, err := sqlrender.Render(dialect{}, c.database.scanTable(), s)
-	if err != nil {
-		return drivers.Explanation{}, fmt.Errorf("explain: %w", err)
-	}
-	return c.database.explain(ctx, &scan{Statement: rendered}, sqlrender.IndexName(index))
-}
-
-var (
-	_ drivers.Scanner   = (*client)(nil)
-	_ drivers.Explainer = (*client)(nil)
-)
+var _ drivers.Scanner = (*client)(nil)
