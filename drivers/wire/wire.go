@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/durabench/durabench/drivers"
 )
@@ -102,6 +103,14 @@ func lostError(err error) error {
 		return err
 	}
 	return drivers.Classify(drivers.ClassConnection, fmt.Errorf("connection lost: %w", err))
+}
+
+// over tells whether the context is over. Dialling stops at a deadline by a timer of its own, which may run before the context's.
+func over(ctx context.Context) bool {
+	if deadline, set := ctx.Deadline(); set && !time.Now().Before(deadline) {
+		<-ctx.Done()
+	}
+	return ctx.Err() != nil
 }
 
 // overError is the error of an operation whose context is over.
