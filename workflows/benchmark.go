@@ -32,6 +32,8 @@ type BenchmarkInput struct {
 	Attributes bool `json:"attributes,omitempty"`
 	// LegTimeout bounds each step; 0 means a day.
 	LegTimeout spec.Duration `json:"legTimeout,omitempty"`
+	// Suite is the name of the matrix that the run is a cell of.
+	Suite string `json:"suite,omitempty"`
 	// Priority orders the run among those that wait for the same host.
 	Priority Priority `json:"priority,omitempty"`
 	// KeepLogs leaves the logs of agent and server on the host; after a run that failed they stay anyway.
@@ -91,6 +93,9 @@ func Benchmark(ctx workflow.Context, in BenchmarkInput) (BenchmarkResult, error)
 		return BenchmarkResult{}, err
 	}
 	b.setAttributes(ctx, EngineAttribute.ValueSet(in.Spec.Database), SpecAttribute.ValueSet(b.specName()), HostAttribute.ValueSet(in.Host))
+	if in.Suite != "" {
+		b.setAttributes(ctx, SuiteAttribute.ValueSet(in.Suite))
+	}
 	b.show(ctx)
 
 	release, err := b.holdHost(ctx)
@@ -107,13 +112,11 @@ func Benchmark(ctx workflow.Context, in BenchmarkInput) (BenchmarkResult, error)
 
 // measure prepares the run and walks the plan. Its error is what keeps the run from going on; legs that fail are not.
 func (b *benchmark) measure(ctx workflow.Context) error {
-	prepare := workflow.WithActivityOptions(ctx, b.hostOptions("host "+b.in.Host, 5*time.Minute, 5))
+	prepare := workflow.WithActivityOptions(ctx, b.prepareOptions())
 	if err := workflow.ExecuteActivity(prepare, host.PrepareHost, b.run).Get(ctx, &b.host); err != nil {
 		return err
 	}
-	b.run.Dir = b.host.Dir
-	// Isolating the host (a quiet machine, its governor, CPU sets) will stand here, before anything of ours uses it.
-
+	b.run.Dir, b.run.Placed = b.host.Dir, b.host.Placed
 	if b.in.Spec.Mode == spec.ModeLoad {
 		open := workflow.WithActivityOptions(ctx, b.hostOptions("manifest", time.Minute, 5))
 		if err := workflow.ExecuteActivity(open, data.OpenDataset, b.run).Get(ctx, nil); err != nil {
