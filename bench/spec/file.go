@@ -69,12 +69,10 @@ func Parse(name string, data []byte) (*File, error) {
 // open reads the file that config names: a path, or the name of a file in shipped. A folder of that name is not meant.
 func open(config string, shipped fs.FS) (*File, error) {
 	file, err := Load(config)
-	info, statErr := os.Stat(config)
-	folder := statErr == nil && info.IsDir()
-	if !errors.Is(err, fs.ErrNotExist) && !folder || shipped == nil {
+	name := strings.TrimSuffix(config, ".toml")
+	if !errors.Is(err, fs.ErrNotExist) && (!isFolder(config) || !fs.ValidPath(name) || name == ".") || shipped == nil {
 		return file, err
 	}
-	name := strings.TrimSuffix(config, ".toml")
 	if fs.ValidPath(name) {
 		if data, err := fs.ReadFile(shipped, name+".toml"); err == nil {
 			return Parse(name+".toml", data)
@@ -86,6 +84,12 @@ func open(config string, shipped fs.FS) (*File, error) {
 		names = append(names, strings.TrimSuffix(match, ".toml"))
 	}
 	return nil, fmt.Errorf("no such file, and none of that name ships (%s do)%s", strings.Join(names, ", "), didYouMean(name, names))
+}
+
+// isFolder tells whether there is a folder of that name.
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 // broken marks the file as one of which nothing is known.
