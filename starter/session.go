@@ -19,6 +19,7 @@ type session struct {
 	client     client.Client
 	attributes bool // the server has our search attributes
 	app        *app
+	unguard    func() // ends watching over the server
 }
 
 // connect finds the Temporal server, starting one of ours if there is none and start is set, and connects to it.
@@ -32,7 +33,43 @@ func (a *app) connect(ctx context.Context, start bool) (*session, error) {
 		s.close()
 		return nil, err
 	}
+	if start {
+		s.guard()
+	}
 	return s, nil
+}
+
+// guardInterval is how often a command looks whether the server that it uses still runs.
+const guardInterval = 2 * time.Second
+
+// guard starts a server of ours again that is lost while this command uses it. What the command does meanwhile waits.
+func (s *session) guard() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	s.unguard = func() {
+		cancel()
+		<-done
+	}
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(guardInterval)
+		defer ticker.Stop()
+		for failed := ""; ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			_, err := s.server.Revive(ctx, temporal.FindOptions{Progress: s.app.say})
+			switch {
+			case err == nil:
+				failed = ""
+			case ctx.Err() == nil && err.Error() != failed: // not the same complaint every two seconds
+				failed = err.Error()
+				s.app.logger().Error("temporal server not started again", "error", err)
+			}
+		}
+	}()
 }
 
 func (s *session) dial(ctx context.Context) error {
@@ -61,6 +98,9 @@ func (s *session) dial(ctx context.Context) error {
 
 // close disconnects. A server of ours that nobody else uses ends too.
 func (s *session) close() {
+	if s.unguard != nil {
+		s.unguard()
+	}
 	if s.client != nil {
 		s.client.Close()
 	}

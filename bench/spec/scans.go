@@ -196,6 +196,10 @@ func (b *builder) bind(run *Run, entry ScanEntry, path string) {
 		return
 	}
 	run.Query = *bound
+	if err := bound.CheckPossible(); err != nil {
+		b.queryProblems(err, entry, path)
+		return
+	}
 	if b.bad["samples"] || b.Samples < 1 {
 		return
 	}
