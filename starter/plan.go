@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/spec"
 )
 
@@ -16,8 +17,10 @@ func (a *app) planCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "plan",
 		Short: "Print the exact steps of a run without running anything",
-		Long: `Print the steps that run with the same flags would take, in order: how many operations each times, what it needs of the dataset
-and leaves, and what it asks. Legs that the engine cannot do are there with the reason. Nothing is started. Bad input is reported exactly as run would report it.`,
+		Long: `Print the steps that run with the same flags would take, in order: how many operations each does, how much of the data its condition finds
+(by the first 100,000 rows), what it needs of the dataset and leaves, and what it does. A window is written "30s after 5s, ≥ 10": 30 seconds after
+5 of warm-up, at least 10 operations. Legs that the engine cannot do are there with the reason. Nothing is started. Bad input is reported exactly as
+run would report it.`,
 		Example: `  starter plan -d sqlite -s 100000 -c 4 -t 8
   starter plan -d postgres -s 100k --config bench
   starter plan -d postgres -s 100k --config ../crud-bench/config/bench.toml --format json`,
@@ -25,8 +28,12 @@ and leaves, and what it asks. Legs that the engine cannot do are there with the 
 	}
 	flags := spec.NewFlags(command.Flags())
 	completeFlags(command)
-	command.RunE = func(*cobra.Command, []string) error {
+	command.RunE = func(command *cobra.Command, _ []string) error {
 		r, err := newRequest(flags, false)
+		if err != nil {
+			return err
+		}
+		shares, err := sharesOf(command.Context(), r.Spec, r.plan)
 		if err != nil {
 			return err
 		}
@@ -34,12 +41,13 @@ and leaves, and what it asks. Legs that the engine cannot do are there with the 
 			encoder := json.NewEncoder(a.stdout)
 			encoder.SetIndent("", "  ")
 			return encoder.Encode(struct {
-				Spec    *spec.Spec  `json:"spec"`
-				Plan    any         `json:"plan"`
-				Summary planSummary `json:"summary"`
-			}{r.Spec, r.plan, summarisePlan(r.plan)})
+				Spec    *spec.Spec       `json:"spec"`
+				Plan    *plan.Plan       `json:"plan"`
+				Summary planSummary      `json:"summary"`
+				Shares  map[string]share `json:"shares"` // of the rows that scans find, by step
+			}{r.Spec, r.plan, summarisePlan(r.plan), shares})
 		}
-		a.showPlan(r)
+		a.showPlan(r, shares)
 		for _, note := range r.Notes {
 			fmt.Fprintln(a.stderr, "note:", note)
 		}
@@ -48,18 +56,23 @@ and leaves, and what it asks. Legs that the engine cannot do are there with the 
 	return command
 }
 
-// showPlan prints a plan as a table. Why steps are not run is said below it, once for each reason.
-func (a *app) showPlan(r *request) {
+// showPlan prints a plan as a table. Why steps are not run is said below it, once for each reason; CSV has it in a column.
+func (a *app) showPlan(r *request, shares map[string]share) {
 	t := table.NewWriter()
 	t.SetOutputMirror(a.stdout)
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
-	t.AppendHeader(table.Row{"#", "Step", "Operations", "In flight", "Data", "Effect", "Work"})
+	csv := a.format == "csv"
+	header := table.Row{"#", "Step", "Operations", "In flight", "Finds", "Data", "Work"}
+	if csv {
+		header = append(header, "Not run because")
+	}
+	t.AppendHeader(header)
 	var reasons []string
 	for i, step := range r.plan.Steps {
-		load, effect, work := "", string(step.Effect), workOf(step, r.Spec.Database)
-		if step.Clients > 0 && step.Skip == "" {
-			load = fmt.Sprintf("%d × %d", step.Clients, step.Threads)
+		row := table.Row{i + 1, step.ID, operationsOf(step), inFlightOf(step), "", dataOf(step), workOf(step, r.Spec.Database)}
+		if found, ok := shares[step.ID]; ok {
+			row[4] = found.String()
 		}
 		if step.Skip != "" {
 			at := slices.Index(reasons, step.Skip)
@@ -67,21 +80,38 @@ func (a *app) showPlan(r *request) {
 				at = len(reasons)
 				reasons = append(reasons, step.Skip)
 			}
-			effect, work = "", fmt.Sprintf("not run [%d]: %s", at+1, work)
+			row[2], row[3], row[5] = fmt.Sprintf("not run [%d]", at+1), "", ""
+			if csv {
+				row[2] = "not run"
+			}
 		}
-		t.AppendRow(table.Row{i + 1, step.ID, operationsOf(step), load, dataOf(step), effect, work})
+		if csv {
+			row = append(row, step.Skip)
+		}
+		t.AppendRow(row)
 	}
 	if a.format == "" || a.format == "table" {
 		t.SetColumnConfigs([]table.ColumnConfig{{Name: "Work", WidthMax: maxWork, WidthMaxEnforcer: text.WrapSoft}})
 	}
 	a.render(t)
-	if a.format == "csv" {
+	if csv {
 		return
+	}
+	if a.format == "markdown" {
+		fmt.Fprintln(a.stdout) // ends the table
 	}
 	fmt.Fprintln(a.stdout, summarisePlan(r.plan))
 	for i, reason := range reasons {
 		fmt.Fprintf(a.stdout, "[%d] %s\n", i+1, reason)
 	}
+}
+
+// inFlightOf says how many clients of how many threads a step has.
+func inFlightOf(step plan.Step) string {
+	if step.Clients == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d × %d", step.Clients, step.Threads)
 }
 
 // maxWork is the width of the column that says what a step does, so that a plan fits a wide terminal.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/query"
+	"github.com/durabench/durabench/bench/spec"
 )
 
 // planSummary is what all steps of a plan come to.
@@ -53,17 +54,14 @@ func (s planSummary) String() string {
 
 // operationsOf says how many operations a step does, and at which rate.
 func operationsOf(step plan.Step) string {
-	if step.Skip != "" {
-		return ""
-	}
 	var text string
 	switch t := step.Timing; {
 	case t != nil:
 		text = fmt.Sprintf("%s after %s, ≥ %s", t.Window, t.Warmup, count(t.MinSamples))
 	case step.Batch != nil:
 		text = fmt.Sprintf("%s × %s rows", count(step.Samples), count(int64(step.Batch.Size)))
-	case step.Operations() > 0:
-		text = count(step.Operations())
+	case step.Samples > 0:
+		text = count(step.Samples)
 	}
 	if r := step.Rate; r != nil {
 		arrival := "constant"
@@ -78,7 +76,7 @@ func operationsOf(step plan.Step) string {
 // dataOf says what a step needs of the dataset and what it leaves.
 func dataOf(step plan.Step) string {
 	switch {
-	case step.Skip != "" || step.Needs == plan.Any && step.Leaves == plan.Any:
+	case step.Needs == plan.Any && step.Leaves == plan.Any:
 		return ""
 	case step.Needs == plan.Any:
 		return "→ " + string(step.Leaves)
@@ -88,23 +86,43 @@ func dataOf(step plan.Step) string {
 	return string(step.Needs) + " → " + string(step.Leaves)
 }
 
-// workOf says what a step does, where its id does not.
+// deeds say what steps do whose kind says it all.
+var deeds = map[plan.Kind]string{
+	plan.Prepare:   "make the empty table",
+	plan.Attach:    "open what a load left and check its row count",
+	plan.Calibrate: "the harness alone: reads of no database",
+	plan.Create:    "one row at a time",
+	plan.Read:      "one row at a time, by key",
+	plan.Update:    "one row at a time, replaced by its second version",
+	plan.Delete:    "one row at a time, by key",
+	plan.Analyze:   "bring the server's statistics up to date",
+	plan.Restore:   "write back what the leg before has changed",
+}
+
+// workOf says what a step does.
 func workOf(step plan.Step, engine string) string {
 	switch {
-	case step.Kind == plan.IndexBuild, step.Kind == plan.IndexDrop:
-		return indexText(*step.Index)
+	case step.Kind == plan.IndexBuild:
+		return "build " + indexText(*step.Index)
+	case step.Kind == plan.IndexDrop:
+		return "drop " + indexText(*step.Index)
+	case step.Kind == plan.Truth:
+		return fmt.Sprintf("of %s scans, worked out from the corpus", count(int64(len(step.Scans))))
 	case step.Scan != nil:
 		text := queryText(step.Scan.Query, engine)
 		if step.Scan.Expect != nil {
 			text += fmt.Sprintf(", expect %s", count(*step.Scan.Expect))
 		}
+		if ratio := step.Scan.WriteRatio; ratio > 0 {
+			text += fmt.Sprintf("; after %s %% of them two rows exchanged", spec.Percent(ratio))
+		}
 		return text
 	case step.Mix != nil:
 		return mixText(*step.Mix)
-	case len(step.Scans) > 0:
-		return fmt.Sprintf("of %d scans, worked out from the corpus", len(step.Scans))
+	case step.Batch != nil:
+		return string(step.Batch.Operation) + " many rows at once"
 	}
-	return ""
+	return deeds[step.Kind]
 }
 
 // indexText describes an index: "ordered (state, created_at)".

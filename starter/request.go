@@ -37,7 +37,9 @@ func newRequest(flags *spec.Flags, remote bool) (*request, error) {
 func facts(remote bool) spec.Facts {
 	known := spec.Facts{Shipped: configs.Files(), Remote: remote}
 	for _, engine := range drivers.Engines() {
-		about := spec.EngineFacts{Name: engine.Name, Servers: words(engine.Modes), Check: check(engine)}
+		about := spec.EngineFacts{
+			Name: engine.Name, Servers: words(engine.Modes), Check: check(engine), Dialects: engine.Dialects(), MaxBatch: engine.MaxBatch(),
+		}
 		for _, option := range engine.Options {
 			about.Options = append(about.Options, spec.EngineOption{Name: option.Name, Values: option.Values})
 		}

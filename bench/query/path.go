@@ -99,12 +99,12 @@ func unknown(parent Path, name string, fields []corpus.Field) error {
 	return fmt.Errorf("%s (there are: %s)", what, strings.Join(names, ", "))
 }
 
-// meantOperator names the operator that was meant in place of a member.
+// meantOperator names the operator that was meant in place of a member, all of them when none is near.
 func meantOperator(name string) string {
 	if near := spelling.Nearest(name, Operators()); near != "" {
 		return fmt.Sprintf("; did you mean the operator %s?", near)
 	}
-	return ""
+	return fmt.Sprintf(" (operators are: %s)", strings.Join(Operators(), ", "))
 }
 
 // article returns the kind's name for a sentence: "a string", "an array".
