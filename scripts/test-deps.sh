@@ -20,6 +20,11 @@ fi
 
 command -v npm >/dev/null 2>&1 || need="$need nodejs npm"
 
+if [ -z "${DURABENCH_FERRETDB:-}" ] && ! command -v ferretdb >/dev/null 2>&1 && [ ! -x "$tools/ferretdb" ]; then
+	echo "building ferretdb, which stands in for a MongoDB server in the tests"
+	(cd drivers/mongodb/testdata/ferretdb && go build -trimpath -o "$tools/ferretdb" .)
+fi
+
 if [ -z "$need" ]; then
 	:
 elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then

@@ -20,20 +20,29 @@ func (a *app) planCommand() *cobra.Command {
 		Long: `Print the steps that run with the same flags would take, in order: how many operations each does, how much of the data its condition finds
 (by the first 100,000 rows), what it needs of the dataset and leaves, and what it does. A window is written "30s after 5s, ≥ 10": 30 seconds after
 5 of warm-up, at least 10 operations. Legs that the engine cannot do are there with the reason. Nothing is started. Bad input is reported exactly as
-run would report it.`,
+run would report it.
+
+With --matrix, print the cells of a matrix, their operations and roughly how long they take.`,
 		Example: `  starter plan -d sqlite -s 100000 -c 4 -t 8
   starter plan -d postgres -s 100k --config bench
-  starter plan -d postgres -s 100k --config ../crud-bench/config/bench.toml --format json`,
+  starter plan -d postgres -s 100k --config ../crud-bench/config/bench.toml --format json
+  starter plan --matrix all-engines`,
 		Args: cobra.NoArgs,
 	}
 	flags := spec.NewFlags(command.Flags())
 	completeFlags(command)
-	command.RunE = func(command *cobra.Command, _ []string) error {
+	var matrix string
+	command.Flags().StringVar(&matrix, "matrix", "", matrixHelp)
+	registerCompletion(command, "matrix", completeMatrices)
+	command.RunE = func(cmd *cobra.Command, _ []string) error {
+		if matrix != "" {
+			return a.showMatrixPlan(cmd, matrix)
+		}
 		r, err := newRequest(flags, false)
 		if err != nil {
 			return err
 		}
-		shares, err := sharesOf(command.Context(), r.Spec, r.plan)
+		shares, err := sharesOf(cmd.Context(), r.Spec, r.plan)
 		if err != nil {
 			return err
 		}
@@ -100,7 +109,7 @@ func (a *app) showPlan(r *request, shares map[string]share) {
 	if a.format == "markdown" {
 		fmt.Fprintln(a.stdout) // ends the table
 	}
-	fmt.Fprintln(a.stdout, summarisePlan(r.plan))
+	fmt.Fprintf(a.stdout, "%s; roughly %s\n", summarisePlan(r.plan), span(r.plan.Cost(r.Spec.Samples)))
 	for i, reason := range reasons {
 		fmt.Fprintf(a.stdout, "[%d] %s\n", i+1, reason)
 	}

@@ -5,6 +5,7 @@ import (
 	_ "github.com/durabench/durabench/drivers/dry"
 	_ "github.com/durabench/durabench/drivers/map"
 	_ "github.com/durabench/durabench/drivers/mariadb"
+	_ "github.com/durabench/durabench/drivers/mongodb"
 	_ "github.com/durabench/durabench/drivers/mysql"
 	_ "github.com/durabench/durabench/drivers/postgres"
 	_ "github.com/durabench/durabench/drivers/redis"

@@ -32,6 +32,12 @@ type Harness struct {
 	// NoNUL is why the engine's text cannot hold the character NUL; empty when it can. The suite then checks that a row with a NUL is
 	// refused or stored exactly, but never altered.
 	NoNUL string
+	// Unconfirmed is why a peer that stands in for the engine's own server does not say how durable it is; empty for a real server. The suite then
+	// checks that no tier is confirmed.
+	Unconfirmed string
+	// Slow is why a peer that stands in for the engine's own server can only be asked for few rows; NoArraysInArrays is why it cannot hold an array
+	// as an element of another. Empty for real servers.
+	Slow, NoArraysInArrays string
 	// Instant is why operations never wait, so that a context has nothing to interrupt; empty when they may. Only engines in the agent's
 	// own memory are instant.
 	Instant string

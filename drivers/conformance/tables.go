@@ -43,6 +43,9 @@ func testLoad(t *testing.T, h Harness) {
 			if kind == corpus.KeyInteger {
 				many = 2237 // more than the usual batch
 			}
+			if h.Slow != "" {
+				many = min(many, 637)
+			}
 			all := func(from, to uint64, version uint32) {
 				t.Helper()
 				for index := from; index < to; index++ {

@@ -1,0 +1,313 @@
+package mongodb_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/conformance"
+	_ "github.com/durabench/durabench/drivers/mongodb"
+	_ "github.com/durabench/durabench/drivers/postgres"
+	"github.com/durabench/durabench/infra/process"
+)
+
+// No package registry has a MongoDB server. FerretDB 1.24, which serves MongoDB's protocol on PostgreSQL, stands in for it: it proves what is asked
+// and answered, and no speed. It has no decimals, no text with NUL, and nothing to say of its durability.
+var peer struct {
+	sync.Mutex
+	dir      string
+	postgres *process.Running
+	ferret   *exec.Cmd
+	log      bytes.Buffer
+	address  string
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if peer.ferret != nil {
+		_ = peer.ferret.Process.Signal(syscall.SIGTERM)
+		_ = peer.ferret.Wait()
+	}
+	if peer.postgres != nil {
+		if err := process.Stop(context.Background(), peer.postgres.Dir, false); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+	}
+	if peer.dir != "" {
+		_ = os.RemoveAll(peer.dir)
+	}
+	os.Exit(code)
+}
+
+// server returns the peer's endpoint and credentials; it is started when it is first asked for.
+func server(tb testing.TB) (string, drivers.Credentials) {
+	tb.Helper()
+	peer.Lock()
+	defer peer.Unlock()
+	if peer.address == "" {
+		startPeer(tb)
+	}
+	return "mongodb://" + peer.address + "/durabench?authMechanism=PLAIN", peer.postgres.Credentials
+}
+
+func startPeer(tb testing.TB) {
+	tb.Helper()
+	program := os.Getenv("DURABENCH_FERRETDB")
+	if program == "" {
+		program, _ = exec.LookPath("ferretdb")
+	}
+	if program == "" {
+		const how = "ferretdb is neither at DURABENCH_FERRETDB nor on PATH: build it in drivers/mongodb/testdata/ferretdb with `go build -o DIR/ferretdb .`"
+		if os.Getenv("CI") != "" {
+			tb.Fatal(how)
+		}
+		tb.Skip(how)
+	}
+	dir, err := os.MkdirTemp("", "durabench-mongodb-")
+	if err == nil {
+		err = os.Chmod(dir, 0o711) // for the account of the server
+	}
+	must(tb, err)
+	peer.dir = dir
+	postgres, _ := drivers.Lookup("postgres")
+	peer.postgres, err = process.Start(context.Background(), process.Options{
+		Engine: "PostgreSQL", Server: postgres.Server, RunID: "test", Dir: dir, Tier: drivers.TierProcess, Connections: 100,
+		Resources: drivers.Resources{MemoryBytes: 1 << 30, CPUs: 2}, Ready: readyPostgres,
+	})
+	if errors.Is(err, process.ErrNotInstalled) && os.Getenv("CI") == "" {
+		tb.Skip(err)
+	}
+	must(tb, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(tb, err)
+	address := listener.Addr().String()
+	must(tb, listener.Close())
+	command := exec.Command(program, "-listen", address, "-postgres", peer.postgres.Endpoint)
+	command.Stdout, command.Stderr = &peer.log, &peer.log
+	must(tb, command.Start())
+	peer.ferret = command
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = conn.Close()
+			break
+		}
+		if time.Now().After(deadline) {
+			tb.Fatalf("the peer does not listen: %v", err)
+		}
+	}
+	peer.address = address
+}
+
+func readyPostgres(ctx context.Context, running *process.Running) error {
+	config, err := pgconn.ParseConfig(running.Endpoint)
+	if err != nil {
+		return err
+	}
+	config.User, config.Password = running.Credentials.User, running.Credentials.Password
+	conn, err := pgconn.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
+}
+
+func engine(tb testing.TB) drivers.Engine {
+	tb.Helper()
+	engine, found := drivers.Lookup("mongodb")
+	if !found {
+		tb.Fatal("mongodb is not registered")
+	}
+	return engine
+}
+
+func TestConformance(t *testing.T) {
+	conformance.Run(t, conformance.Harness{
+		Engine: engine(t),
+		Configure: func(t *testing.T, config *drivers.Config) {
+			config.Endpoint, config.Credentials = server(t)
+			if config.Options["decimals"] == "decimal128" {
+				t.Skip("the peer closes the connection when it sees a decimal")
+			}
+			config.Options = map[string]string{"decimals": "units"}
+		},
+		NoNUL:       "the peer's text cannot hold the character NUL",
+		Unconfirmed: "the peer does not say how durable it is",
+		Slow:        "the peer finds some keys by looking at every document",
+
+		NoArraysInArrays: "the peer does not have them",
+	})
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// small is a configuration on the peer.
+func small(tb testing.TB, clients, threads int, change func(*drivers.Config)) drivers.Config {
+	tb.Helper()
+	template, err := corpus.ParseTemplate(map[string]any{"name": "string:10", "number": "int"})
+	must(tb, err)
+	c, err := corpus.New(7, template, corpus.KeyInteger, false)
+	must(tb, err)
+	config := drivers.Config{Clients: clients, Threads: threads, Corpus: c, Logger: slog.New(slog.DiscardHandler)}
+	config.Endpoint, config.Credentials = server(tb)
+	if change != nil {
+		change(&config)
+	}
+	return config
+}
+
+// open opens the database; it is closed at the end of the test.
+func open(tb testing.TB, config drivers.Config) drivers.Database {
+	tb.Helper()
+	database, err := engine(tb).Open(tb.Context(), config)
+	must(tb, err)
+	tb.Cleanup(func() { _ = database.Close() })
+	return database
+}
+
+// beside is a client of the driver's own.
+func beside(tb testing.TB) *mongo.Database {
+	tb.Helper()
+	endpoint, credentials := server(tb)
+	config := options.Client().ApplyURI(strings.Replace(endpoint, "?authMechanism=PLAIN", "", 1)).SetAuth(options.Credential{
+		AuthMechanism: "PLAIN", Username: credentials.User, Password: credentials.Password,
+	})
+	client, err := mongo.Connect(config)
+	must(tb, err)
+	tb.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	return client.Database("durabench")
+}
+
+// says wants an error with all texts in it, and without the password.
+func says(tb testing.TB, err error, config drivers.Config, texts ...string) {
+	tb.Helper()
+	if err == nil {
+		tb.Errorf("no error, want one with %q", texts)
+		return
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			tb.Errorf("error does not say %q: %v", text, err)
+		}
+	}
+	if password := config.Credentials.Password; password != "" && strings.Contains(err.Error(), password) {
+		tb.Errorf("error tells the password: %v", err)
+	}
+}
+
+func TestEndpointsThatCannotBeUsedSayWhy(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	closed := listener.Addr().String()
+	must(t, listener.Close())
+	base := small(t, 1, 1, nil)
+	for _, test := range []struct {
+		name   string
+		change func(*drivers.Config)
+		want   []string
+	}{
+		{"wrong password", func(c *drivers.Config) { c.Credentials.Password = "not-the-password" }, []string{"connect to MongoDB", "password authentication failed"}},
+		{"nobody listens", func(c *drivers.Config) { c.Endpoint = "mongodb://" + closed }, []string{closed, "connection refused", "check that the server runs"}},
+		{"no endpoint", func(c *drivers.Config) { c.Endpoint = "" }, []string{"needs an endpoint", "mongodb://host"}},
+		{"another scheme", func(c *drivers.Config) { c.Endpoint = "postgres://localhost/" }, []string{"no form that mongodb knows"}},
+		{"a database of MongoDB's own", func(c *drivers.Config) { c.Endpoint = "mongodb://localhost/admin" }, []string{`"admin"`}},
+		{"a write concern", func(c *drivers.Config) { c.Endpoint += "&w=0" }, []string{"w, which is the benchmark's to set"}},
+		{"retries", func(c *drivers.Config) { c.Endpoint += "&retryWrites=true" }, []string{"retryWrites"}},
+		{"a setting that is none", func(c *drivers.Config) { c.Endpoint += "&connectTimeoutMS=soon" }, []string{"endpoint"}},
+		{"an option that is none", func(c *drivers.Config) { c.Options = map[string]string{"decimals": "text"} }, []string{"decimals"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			config := base
+			test.change(&config)
+			_, err := engine(t).Open(t.Context(), config)
+			says(t, err, config, test.want...)
+		})
+	}
+}
+
+func TestACollectionThatIsNotOursIsLeftAlone(t *testing.T) {
+	config := small(t, 1, 1, nil)
+	db := beside(t)
+	must(t, db.Drop(t.Context()))
+	_, err := db.Collection("record").InsertOne(t.Context(), bson.D{{Key: "theirs", Value: true}})
+	must(t, err)
+	says(t, open(t, config).Prepare(t.Context()), config, "not a collection of durabench's")
+	if n, err := db.Collection("record").CountDocuments(t.Context(), bson.D{}); n != 1 || err != nil {
+		t.Errorf("%d documents are left, %v", n, err)
+	}
+	must(t, db.Drop(t.Context()))
+}
+
+func TestACollectionOfAnotherSpecIsRefused(t *testing.T) {
+	config := small(t, 1, 1, nil)
+	must(t, open(t, config).Prepare(t.Context()))
+	config.Options = map[string]string{"decimals": "units"}
+	_, err := open(t, config).Client(t.Context(), 0)
+	says(t, err, config, "another value template")
+}
+
+// Every thread has a connection before the load, and no more are opened under it.
+func TestSocketsAreOneForEachThread(t *testing.T) {
+	config := small(t, 3, 4, nil)
+	database := open(t, config)
+	must(t, database.Prepare(t.Context()))
+	sockets := database.(drivers.Socketer).Sockets
+	var all []drivers.Client
+	for i := range config.Clients {
+		client, err := database.Client(t.Context(), i)
+		must(t, err)
+		all = append(all, client)
+		if got, want := sockets(), 4*(i+1); got != want {
+			t.Errorf("%d sockets after client %d, want %d", got, i, want)
+		}
+	}
+	var group sync.WaitGroup
+	for worker := range 12 {
+		group.Go(func() {
+			var key corpus.KeyBuffer
+			var row corpus.Row
+			for n := range uint64(10) {
+				index := uint64(worker)*10 + n
+				config.Corpus.Row(&row, index, 0)
+				if err := all[worker%3].Create(t.Context(), config.Corpus.Key(&key, index), &row); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if got := sockets(); got != 12 {
+		t.Errorf("%d sockets after the load, want 12", got)
+	}
+	for _, client := range all {
+		must(t, client.Close())
+	}
+	for deadline := time.Now().Add(5 * time.Second); sockets() != 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	}
+	if got := sockets(); got != 0 {
+		t.Errorf("%d sockets after close", got)
+	}
+}
