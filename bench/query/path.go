@@ -99,12 +99,12 @@ func unknown(parent Path, name string, fields []corpus.Field) error {
 	return fmt.Errorf("%s (there are: %s)", what, strings.Join(names, ", "))
 }
 
-// meantOperator names the operator that was meant in place of a member, all of them when none is near.
+// meantOperator names the operator that was meant in place of a member.
 func meantOperator(name string) string {
 	if near := spelling.Nearest(name, Operators()); near != "" {
 		return fmt.Sprintf("; did you mean the operator %s?", near)
 	}
-	return fmt.Sprintf(" (operators are: %s)", strings.Join(Operators(), ", "))
+	return ""
 }
 
 // article returns the kind's name for a sentence: "a string", "an array".

@@ -264,7 +264,8 @@ func (b *builder) checkRaw(raw *query.Raw, path string) {
 		key   string
 	}{{raw.HasWhere, raw.WhereDialects(), "condition"}, {raw.HasOrder, raw.OrderDialects(), "order_by"}} {
 		lacks := !slices.ContainsFunc(b.engine.Dialects, func(name string) bool { return slices.Contains(part.given, name) })
-		if part.has && lacks {
+		misread := slices.ContainsFunc(b.file.problems, func(p Problem) bool { return strings.HasPrefix(p.Key, path+"."+part.key+".") })
+		if part.has && lacks && !misread {
 			b.fileProblem(path+"."+part.key, "there is none for %s: add %s (there is: %s), or use %s, which every engine reads", b.engine.Name,
 				strings.Join(prefixed(part.key+".", b.engine.Dialects), " or "), cmp.Or(strings.Join(part.given, ", "), "nothing"),
 				map[string]string{"condition": "where", "order_by": "order"}[part.key])
