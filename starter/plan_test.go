@@ -118,7 +118,7 @@ iterations = 5
 	if few.Of != 200 || few.Rows != 200 || few.Found < 5 || few.Found > 50 {
 		t.Errorf("few: %+v", few)
 	}
-	if all := printed.Shares["scan/all/count/heap/read"]; all.Found != 200 {
+	if all := printed.Shares["scan/all/all/heap/read"]; all.Found != 200 {
 		t.Errorf("all: %+v", all)
 	}
 	if printed.Summary.Windows == 0 || printed.Summary.WindowTime == 0 {
@@ -127,7 +127,7 @@ iterations = 5
 	_, out, _ := call(t, append([]string{"plan"}, args...)...)
 	for _, want := range []string{
 		"scan/few/few/heap/read", few.String(), "all 200 rows", "│ 7 ", "2 × 3", "30s after 5s, ≥ 10", "updated → stirred",
-		"select full where number = 3", "build ordered (number)", "drop ordered (number)", "after 25 % of them two rows exchanged",
+		"select full where number = 3", "build ordered (number)", "drop ordered (number)", "; after 25 % of",
 		"500/s Poisson", "3 read, 1 update; uniform", "5 × 20 rows", "create many rows at once", "deleted → rows 0-99 v0",
 	} {
 		if !strings.Contains(out, want) {
