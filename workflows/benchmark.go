@@ -113,13 +113,11 @@ func Benchmark(ctx workflow.Context, in BenchmarkInput) (BenchmarkResult, error)
 
 // measure prepares the run and walks the plan. Its error is what keeps the run from going on; legs that fail are not.
 func (b *benchmark) measure(ctx workflow.Context) error {
-	prepare := workflow.WithActivityOptions(ctx, b.hostOptions("host "+b.in.Host, 5*time.Minute, 5))
+	prepare := workflow.WithActivityOptions(ctx, b.prepareOptions())
 	if err := workflow.ExecuteActivity(prepare, host.PrepareHost, b.run).Get(ctx, &b.host); err != nil {
 		return err
 	}
-	b.run.Dir = b.host.Dir
-	// Isolating the host (a quiet machine, its governor, CPU sets) will stand here, before anything of ours uses it.
-
+	b.run.Dir, b.run.Placed = b.host.Dir, b.host.Placed
 	if b.in.Spec.Mode == spec.ModeLoad {
 		open := workflow.WithActivityOptions(ctx, b.hostOptions("manifest", time.Minute, 5))
 		if err := workflow.ExecuteActivity(open, data.OpenDataset, b.run).Get(ctx, nil); err != nil {

@@ -25,6 +25,8 @@ type Facts struct {
 	Shipped fs.FS
 	// Remote tells that the data directory is on another machine, so that a query's manifest cannot be looked at from here.
 	Remote bool
+	// CheckIsolation says what is wrong with a spec's isolation, a problem per line; nil when nothing is known of it.
+	CheckIsolation func(*Spec) error
 }
 
 // EngineFacts is what there is to know of one engine.
@@ -92,6 +94,7 @@ type builder struct {
 // file and what they come to together.
 func Build(flags *Flags, file *File, facts Facts) (*Request, error) {
 	b := &builder{flags: flags, facts: facts, bad: map[string]bool{}}
+	b.Isolation = &Isolation{}
 	b.file = b.open(file)
 	b.problems = append(b.problems, b.file.problems...)
 	b.problems = append(b.problems, flags.refused()...)
@@ -105,6 +108,7 @@ func Build(flags *Flags, file *File, facts Facts) (*Request, error) {
 	b.takeSeed()
 	b.checkNumbers()
 	b.checkServer()
+	b.checkIsolation()
 	b.takeTiming()
 	b.takeScans()
 	b.takeMixes()

@@ -42,8 +42,9 @@ type Spec struct {
 	MaxErrorRate     float64           `json:"maxErrorRate"`
 	Verify           load.Verify       `json:"verify"`
 	ShowSample       bool              `json:"showSample,omitempty"`
-	Engine           map[string]string `json:"engine,omitempty"` // the engine's own settings
-	Value            map[string]any    `json:"value"`            // the value template as written: strings, arrays, nested tables
+	Isolation        *Isolation        `json:"isolation,omitempty"` // Build always gives one; nil: none
+	Engine           map[string]string `json:"engine,omitempty"`    // the engine's own settings
+	Value            map[string]any    `json:"value"`               // the value template as written: strings, arrays, nested tables
 	Scans            []Scan            `json:"scans,omitempty"`
 	Mixes            []Mix             `json:"mixes,omitempty"`
 	Batches          []Batch           `json:"batches,omitempty"`
