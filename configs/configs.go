@@ -1,4 +1,5 @@
-// Package configs holds the workload files that ship with the program, so that --config finds them by name wherever it runs.
+// Package configs holds the workload and matrix files that ship with the program, so that --config and --matrix find them by name
+// wherever it runs.
 package configs
 
 import (
@@ -8,24 +9,40 @@ import (
 	"strings"
 )
 
-//go:embed *.toml
+//go:embed *.toml matrices/*.toml
 var files embed.FS
 
-// Files returns the files, each named with its ".toml".
+// Files returns the workload files, each named with its ".toml".
 func Files() fs.FS { return files }
+
+// Matrices returns the matrix files, each named with its ".toml".
+func Matrices() fs.FS {
+	matrices, err := fs.Sub(files, "matrices")
+	if err != nil {
+		panic(err) // the folder is part of the program
+	}
+	return matrices
+}
 
 // Default returns the name of the file whose value template is used when none is given.
 func Default() string { return "crud" }
 
 // Names returns the names of the files without ".toml", in order.
-func Names() []string {
-	entries, err := files.ReadDir(".")
+func Names() []string { return namesIn(".") }
+
+// MatrixNames returns the names of the matrix files without ".toml", in order.
+func MatrixNames() []string { return namesIn("matrices") }
+
+func namesIn(folder string) []string {
+	entries, err := files.ReadDir(folder)
 	if err != nil {
 		panic(err) // the folder is part of the program
 	}
-	names := make([]string, len(entries))
-	for i, entry := range entries {
-		names[i] = strings.TrimSuffix(entry.Name(), ".toml")
+	var names []string
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			names = append(names, strings.TrimSuffix(entry.Name(), ".toml"))
+		}
 	}
 	return names
 }

@@ -81,10 +81,10 @@ func serveLog() (string, error) {
 	return filepath.Join(work, "serve.log"), err
 }
 
-// openRuns counts the runs that are not over.
+// openRuns counts the runs and matrices that are not over.
 func (s *session) openRuns(ctx context.Context) (int64, error) {
 	answer, err := s.client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
-		Namespace: s.server.Namespace, Query: "WorkflowType = 'Benchmark' AND ExecutionStatus = 'Running'",
+		Namespace: s.server.Namespace, Query: "WorkflowType IN ('Benchmark', 'Matrix') AND ExecutionStatus = 'Running'",
 	})
 	return answer.GetCount(), err
 }

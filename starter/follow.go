@@ -54,26 +54,32 @@ func (a *app) follow(ctx context.Context, s *session, runID string, run client.W
 	return a.conclude(runID, outcome, err)
 }
 
-// wait waits for a run's end through interruptions of the server, and returns what it came to.
+// wait waits for a run's end and returns what it came to.
 func (s *session) wait(ctx context.Context, run client.WorkflowRun) (workflows.BenchmarkResult, error) {
+	var outcome workflows.BenchmarkResult
+	err := s.await(ctx, run, &outcome)
+	if kept, ok := workflows.ResultOf(err); ok {
+		outcome = kept
+	}
+	return outcome, err
+}
+
+// await waits for a workflow's end through interruptions of the server, and reads its result.
+func (s *session) await(ctx context.Context, run client.WorkflowRun, outcome any) error {
 	for {
-		var outcome workflows.BenchmarkResult
-		err := run.Get(ctx, &outcome)
+		err := run.Get(ctx, outcome)
 		if err == nil || ctx.Err() != nil {
-			return outcome, err
+			return err
 		}
 		var ended *temporal.WorkflowExecutionError
 		if errors.As(err, &ended) {
-			if kept, ok := workflows.ResultOf(err); ok {
-				outcome = kept
-			}
-			return outcome, err
+			return err
 		}
 		// Everything else is the way to the server: it may be restarting.
 		s.app.logger().Warn("temporal does not answer, trying again", "error", err)
 		select {
 		case <-ctx.Done():
-			return outcome, ctx.Err()
+			return ctx.Err()
 		case <-time.After(2 * time.Second):
 		}
 	}

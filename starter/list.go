@@ -38,11 +38,12 @@ func (a *app) listCommand() *cobra.Command {
 	var where string
 	command := &cobra.Command{
 		Use:   "list",
-		Short: "List runs, the latest first",
-		Long: `List the runs that the store holds results of and, when a Temporal server is running, those that it knows: running ones too. No server is
+		Short: "List runs and matrices, the latest first",
+		Long: `List the runs and matrices that the store holds results of and, when a Temporal server is running, those that it knows: running ones too. No server is
 started for it.`,
 		Example: `  starter list
-  starter list --limit 5 --format json`,
+  starter list --limit 5 --format json
+  starter list --store s3://benchmarks/nightly`,
 		Args: cobra.NoArgs,
 	}
 	command.Flags().IntVar(&limit, "limit", 20, "at most so many runs")
@@ -117,7 +118,14 @@ func storedRuns(ctx context.Context, where string, limit int) ([]runRow, error) 
 	for _, id := range ids {
 		data, err := kept.Get(ctx, store.DocumentKey(id))
 		if errors.Is(err, store.ErrNotFound) {
-			continue // still running, or lost with its worker
+			row, found, err := storedMatrix(ctx, kept, id)
+			if err != nil {
+				return nil, err
+			}
+			if found { // else it is still running, or lost with its worker
+				rows = append(rows, row)
+			}
+			continue
 		}
 		if err != nil {
 			return nil, err
@@ -143,7 +151,7 @@ func storedRuns(ctx context.Context, where string, limit int) ([]runRow, error) 
 // runs lists the runs that the server knows, the latest first.
 func (s *session) runs(ctx context.Context, limit int) ([]runRow, error) {
 	answer, err := s.client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		Namespace: s.server.Namespace, PageSize: int32(min(limit, 1000)), Query: "WorkflowType = 'Benchmark'",
+		Namespace: s.server.Namespace, PageSize: int32(min(limit, 1000)), Query: "WorkflowType IN ('Benchmark', 'Matrix')",
 	})
 	if err != nil {
 		return nil, err
@@ -155,6 +163,32 @@ func (s *session) runs(ctx context.Context, limit int) ([]runRow, error) {
 	return rows, nil
 }
 
+// storedMatrix reads the summary of a matrix, if the store holds one of that id.
+func storedMatrix(ctx context.Context, kept store.Store, id string) (row runRow, found bool, err error) {
+	data, err := kept.Get(ctx, store.MatrixKey(id))
+	if errors.Is(err, store.ErrNotFound) {
+		return row, false, nil
+	}
+	if err != nil {
+		return row, false, err
+	}
+	summary, err := result.DecodeMatrix(data)
+	if err != nil {
+		return runRow{Run: id, State: "unreadable: " + err.Error()}, true, nil
+	}
+	row = runRow{
+		Run: id, Engine: matrixEngine(summary.Name), State: "completed", Started: summary.Started,
+		Duration: summary.Finished.Sub(summary.Started).Round(time.Second).String(),
+	}
+	if locator, ok := kept.(store.Locator); ok {
+		row.Document = locator.Path(store.MatrixKey(id))
+	}
+	return row, true, nil
+}
+
+// matrixEngine is what a list shows as the engine of a matrix.
+func matrixEngine(name string) string { return "matrix " + name }
+
 func rowOf(e *workflow.WorkflowExecutionInfo) runRow {
 	row := runRow{
 		Run:     strings.TrimPrefix(e.GetExecution().GetWorkflowId(), workflows.WorkflowID("")),
@@ -163,6 +197,12 @@ func rowOf(e *workflow.WorkflowExecutionInfo) runRow {
 		Host:    attribute(e, workflows.HostAttribute.GetName()),
 		Verdict: result.Verdict(attribute(e, workflows.VerdictAttribute.GetName())),
 		Started: e.GetStartTime().AsTime(),
+	}
+	if e.GetType().GetName() == "Matrix" {
+		row.Engine = matrixEngine(attribute(e, workflows.SuiteAttribute.GetName()))
+		if row.Run = memoRun(e.GetMemo()); row.Run == "" {
+			row.Run = strings.TrimPrefix(e.GetExecution().GetWorkflowId(), workflows.MatrixID(""))
+		}
 	}
 	end := time.Now()
 	if e.GetCloseTime() != nil {

@@ -15,14 +15,21 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan",
 		Short: "Print the exact steps of a run without running anything",
 		Long: `Print the steps that run with the same flags would take, in order: what each needs of the dataset, what it leaves and how many
-operations it times. Nothing is started. Bad input is reported exactly as run would report it.`,
+operations it times. With --matrix, print the cells of a matrix, their operations and roughly how long they take. Nothing is started. Bad input is reported exactly as run would report it.`,
 		Example: `  starter plan -d sqlite -s 100000 -c 4 -t 8
-  starter plan -d postgres --config bench.toml --format json`,
+  starter plan -d postgres --config bench.toml --format json
+  starter plan --matrix all-engines`,
 		Args: cobra.NoArgs,
 	}
 	flags := spec.NewFlags(command.Flags())
 	completeFlags(command)
-	command.RunE = func(*cobra.Command, []string) error {
+	var matrix string
+	command.Flags().StringVar(&matrix, "matrix", "", matrixHelp)
+	registerCompletion(command, "matrix", completeMatrices)
+	command.RunE = func(cmd *cobra.Command, _ []string) error {
+		if matrix != "" {
+			return a.showMatrixPlan(cmd, matrix)
+		}
 		r, err := newRequest(flags, false)
 		if err != nil {
 			return err

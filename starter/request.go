@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/configs"
@@ -18,7 +16,7 @@ type request struct {
 
 // newRequest reads the flags and the spec file and plans the run; everything that is wrong with them is one error.
 func newRequest(flags *spec.Flags, remote bool) (*request, error) {
-	built, err := spec.Build(flags, nil, facts(remote))
+	built, err := spec.Build(flags, nil, drivers.Facts(configs.Files(), remote))
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -31,27 +29,4 @@ func newRequest(flags *spec.Flags, remote bool) (*request, error) {
 		return nil, usage(err)
 	}
 	return &request{Request: built, plan: planned, engine: engine}, nil
-}
-
-// facts tells package spec what this build has, from the registrations.
-func facts(remote bool) spec.Facts {
-	known := spec.Facts{Shipped: configs.Files(), Remote: remote}
-	for _, engine := range drivers.Engines() {
-		about := spec.EngineFacts{Name: engine.Name, Servers: words(engine.Modes), Check: check(engine)}
-		for _, option := range engine.Options {
-			about.Options = append(about.Options, spec.EngineOption{Name: option.Name, Values: option.Values})
-		}
-		known.Engines = append(known.Engines, about)
-	}
-	return known
-}
-
-// check returns what makes an engine refuse a spec: a durability it cannot give.
-func check(engine drivers.Engine) func(*spec.Spec) error {
-	return func(s *spec.Spec) error {
-		if _, err := engine.Tier(drivers.Profile{Sync: s.Sync, Persisted: s.Persisted, Optimised: s.Optimised}); err != nil {
-			return fmt.Errorf("%s: %w", engine.Name, err)
-		}
-		return nil
-	}
 }

@@ -71,10 +71,13 @@ process, checks the answers it times, and ends in one result document.
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is going on to stderr")
 	root.AddCommand(
 		a.runCommand(), a.upCommand(), a.watchCommand(), a.listCommand(), a.showCommand(), a.cancelCommand(),
-		a.planCommand(), a.enginesCommand(), a.versionCommand(), a.serveCommand(), measure.Command(),
+		a.pullCommand(), a.hostsCommand(), a.scheduleCommand(), a.planCommand(), a.enginesCommand(), a.versionCommand(), a.serveCommand(), measure.Command(),
 	)
 	for _, command := range root.Commands() {
 		wrapArgs(command)
+		for _, sub := range command.Commands() {
+			wrapArgs(sub)
+		}
 	}
 	return root
 }

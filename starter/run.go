@@ -30,6 +30,7 @@ type runFlags struct {
 	store  string
 	detach bool
 	keep   bool
+	matrix string
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -42,6 +43,8 @@ The Temporal server is the one TEMPORAL_ADDRESS names (with TEMPORAL_NAMESPACE a
 runs; else one is started: our temporald if it was built before, the temporal CLI if it is on PATH, else temporald is built, which takes
 minutes, once. A server that this command started ends with it, unless another command uses it.
 
+With --matrix every cell of a matrix file is run, one after the other on each host, and the end is the table across engines.
+
 A worker runs in the same process when no other serves this host. If this process is killed, the measurement goes on in the agent, and
 starter watch RUN picks the run up where it is.
 
@@ -51,17 +54,28 @@ Ctrl-C again ends at once and leaves that to starter watch or the next run.`,
   starter run -d postgres -s 1M -c 16 -k string26 --random --sync
   starter run -d redis -e redis://user:password@127.0.0.1:6379 -s 100000
   starter run -d sqlite -s 5M --mode load --data-dir /data && starter run -d sqlite -s 5M --mode query --data-dir /data
-  starter run -d map -s 1M --format json > result.json`,
+  starter run -d map -s 1M --format json > result.json
+  starter run --matrix all-engines`,
 		Args: cobra.NoArgs,
 	}
 	flags := spec.NewFlags(command.Flags())
 	var f runFlags
-	command.Flags().StringVar(&f.host, "host", "", "bench host to run on (default: this machine, or DURABENCH_HOST)")
+	command.Flags().StringVar(&f.host, "host", "", "bench host to run on (default: this machine, or DURABENCH_HOST); with --matrix several, with commas between")
 	command.Flags().StringVar(&f.store, "store", "", storeHelp)
 	command.Flags().BoolVar(&f.detach, "detach", false, "start the run, print its name and return; starter watch shows it")
 	command.Flags().BoolVar(&f.keep, "keep-logs", false, "keep the logs of agent and server also after a valid run")
 	completeFlags(command)
-	command.RunE = func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context(), flags, f) }
+	command.Flags().StringVar(&f.matrix, "matrix", "", matrixHelp)
+	registerCompletion(command, "matrix", completeMatrices)
+	command.RunE = func(cmd *cobra.Command, _ []string) error {
+		if f.matrix == "" {
+			return a.run(cmd.Context(), flags, f)
+		}
+		if err := onlyMatrix(cmd); err != nil {
+			return err
+		}
+		return a.runMatrix(cmd.Context(), f.matrix, f)
+	}
 	return command
 }
 

@@ -140,20 +140,25 @@ func headline(row workflows.Row) string {
 	return text
 }
 
-// inputOf reads what a run was started with from the first event of its history.
-func (s *session) inputOf(ctx context.Context, run client.WorkflowRun) (workflows.BenchmarkInput, error) {
-	var input workflows.BenchmarkInput
+// inputOf reads what a run was started with.
+func (s *session) inputOf(ctx context.Context, run client.WorkflowRun) (input workflows.BenchmarkInput, err error) {
+	err = s.readInput(ctx, run, &input)
+	return input, err
+}
+
+// readInput reads what a workflow was started with from the first event of its history.
+func (s *session) readInput(ctx context.Context, run client.WorkflowRun, input any) error {
 	events := s.client.GetWorkflowHistory(ctx, run.GetID(), run.GetRunID(), false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	if !events.HasNext() {
-		return input, errors.New("the run has no history")
+		return errors.New("the run has no history")
 	}
 	event, err := events.Next()
 	if err != nil {
-		return input, err
+		return err
 	}
 	payloads := event.GetWorkflowExecutionStartedEventAttributes().GetInput()
-	if err := converter.GetDefaultDataConverter().FromPayloads(payloads, &input); err != nil {
-		return input, fmt.Errorf("read the input of %s: %w", run.GetID(), err)
+	if err := converter.GetDefaultDataConverter().FromPayloads(payloads, input); err != nil {
+		return fmt.Errorf("read the input of %s: %w", run.GetID(), err)
 	}
-	return input, nil
+	return nil
 }

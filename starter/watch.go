@@ -17,8 +17,8 @@ import (
 func (a *app) watchCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "watch RUN",
-		Short: "Show a run going on, and its result at the end",
-		Long: `Show a run until it ends, and then its result, exactly as run does. A run whose worker on this machine is gone is served from here: it
+		Short: "Show a run or a matrix going on, and its result at the end",
+		Long: `Show a run, or a matrix, until it ends, and then its result, exactly as run does. A run whose worker on this machine is gone is served from here: it
 goes on where it was, and a leg that the agent measured meanwhile is untouched.
 
 Ctrl-C only stops looking; the run goes on as long as something serves its host (starter up, a worker, another watch). The exit code is
@@ -37,12 +37,27 @@ func (a *app) watch(ctx context.Context, runID string) error {
 		return err
 	}
 	defer s.close()
+	if matrix, err := s.matrixOf(ctx, runID); matrix != nil || err != nil {
+		return a.watchMatrix(ctx, s, runID, matrix, err)
+	}
 	run, stop, err := s.pickUp(ctx, runID)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	return a.follow(ctx, s, runID, run, false)
+}
+
+func (a *app) watchMatrix(ctx context.Context, s *session, runID string, run client.WorkflowRun, err error) error {
+	if err != nil {
+		return err
+	}
+	stop, err := s.serveMatrix(ctx, run)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return a.followMatrix(ctx, s, runID, run, false)
 }
 
 // pickUp finds a run and keeps its host served if that is this machine.

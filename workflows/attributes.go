@@ -5,11 +5,12 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// The search attributes that a Benchmark sets. infra/temporal registers them under the same names.
+// The search attributes that our workflows set. infra/temporal registers them under the same names.
 var (
 	EngineAttribute  = temporal.NewSearchAttributeKeyKeyword("Engine")
 	SpecAttribute    = temporal.NewSearchAttributeKeyKeyword("Spec") // the spec's name, or its engine's
 	HostAttribute    = temporal.NewSearchAttributeKeyKeyword("Host")
+	SuiteAttribute   = temporal.NewSearchAttributeKeyKeyword("Suite") // the matrix that the run is a cell of
 	VerdictAttribute = temporal.NewSearchAttributeKeyKeyword("Verdict")
 )
 

@@ -32,6 +32,8 @@ type BenchmarkInput struct {
 	Attributes bool `json:"attributes,omitempty"`
 	// LegTimeout bounds each step; 0 means a day.
 	LegTimeout spec.Duration `json:"legTimeout,omitempty"`
+	// Suite is the name of the matrix that the run is a cell of.
+	Suite string `json:"suite,omitempty"`
 	// Priority orders the run among those that wait for the same host.
 	Priority Priority `json:"priority,omitempty"`
 	// KeepLogs leaves the logs of agent and server on the host; after a run that failed they stay anyway.
@@ -91,6 +93,9 @@ func Benchmark(ctx workflow.Context, in BenchmarkInput) (BenchmarkResult, error)
 		return BenchmarkResult{}, err
 	}
 	b.setAttributes(ctx, EngineAttribute.ValueSet(in.Spec.Database), SpecAttribute.ValueSet(b.specName()), HostAttribute.ValueSet(in.Host))
+	if in.Suite != "" {
+		b.setAttributes(ctx, SuiteAttribute.ValueSet(in.Suite))
+	}
 	b.show(ctx)
 
 	release, err := b.holdHost(ctx)

@@ -131,17 +131,21 @@ func kind(err error) string {
 }
 
 // ResultOf returns what a run that failed or was cancelled came to, from the error that waiting for its workflow gave.
-func ResultOf(err error) (BenchmarkResult, bool) {
+func ResultOf(err error) (outcome BenchmarkResult, ok bool) {
+	ok = detailsOf(err, &outcome)
+	return outcome, ok && outcome.RunID != ""
+}
+
+// detailsOf reads what a workflow that failed or was cancelled came to into outcome.
+func detailsOf(err error, outcome any) bool {
 	var application *temporal.ApplicationError
 	var cancelled *temporal.CanceledError
-	var outcome BenchmarkResult
 	switch {
 	case errors.As(err, &application) && application.HasDetails():
-		err = application.Details(&outcome)
+		return application.Details(outcome) == nil
 	case errors.As(err, &cancelled) && cancelled.HasDetails():
-		err = cancelled.Details(&outcome)
+		return cancelled.Details(outcome) == nil
 	default:
-		return BenchmarkResult{}, false
+		return false
 	}
-	return outcome, err == nil && outcome.RunID != ""
 }

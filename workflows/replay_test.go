@@ -23,6 +23,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 			replayer := worker.NewWorkflowReplayer()
 			replayer.RegisterWorkflow(workflows.Benchmark)
 			replayer.RegisterWorkflow(workflows.HostLease)
+			replayer.RegisterWorkflow(workflows.Matrix)
 			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)), file))
 		})
 	}

@@ -241,7 +241,9 @@ type Measured struct {
 	OpenLoop   *OpenLoop    `json:"openLoop,omitempty"`    // nil in the closed loop
 	Steady     *Steady      `json:"steady,omitempty"`      // nil in a counted leg
 	Intervals  []Interval   `json:"intervals"`
-	Checked    int64        `json:"checked"` // answers compared by content, those of the warm-up included
+	WholeCheck *WholeCheck  `json:"wholeCheck,omitempty"` // of a scan leg; counts as one answer in Checked, and in Wrong
+	ReadBack   int64        `json:"readBack,omitempty"`   // rows read after the leg and compared; they count in Checked, and in Wrong
+	Checked    int64        `json:"checked"`              // answers compared by content, those of the warm-up included
 	Wrong      int64        `json:"wrong"`
 	Examples   []Mismatch   `json:"examples,omitempty"`
 	RowsAfter  *int64       `json:"rowsAfter,omitempty"`  // rows the database counted after the leg
@@ -264,6 +266,7 @@ type ErrorCount struct {
 
 // Mismatch is one wrong answer.
 type Mismatch struct {
+	Whole  bool   `json:"whole,omitempty"` // the answer as a whole is wrong, e.g. has too few rows; Index means nothing then
 	Index  uint64 `json:"index"`
 	Column string `json:"column,omitempty"`
 	Want   string `json:"want"`

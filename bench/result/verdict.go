@@ -137,7 +137,9 @@ func whyWrong(m *Measured) string {
 	}
 	e := m.Examples[0]
 	where := fmt.Sprintf("row %d", e.Index)
-	if e.Column != "" {
+	if e.Whole {
+		where = e.Column
+	} else if e.Column != "" {
 		where += ", column " + e.Column
 	}
 	return join(why, fmt.Sprintf("%s: want %s, got %s", where, e.Want, e.Got))

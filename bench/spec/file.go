@@ -66,26 +66,21 @@ func Parse(name string, data []byte) (*File, error) {
 	return f, f.problems.err()
 }
 
-// open reads the file that config names: a path, or the name of a file in shipped. A folder of that name is not meant.
+// open reads the file that config names: a path, or the name of a file in shipped, which a folder of that name does not hide.
 func open(config string, shipped fs.FS) (*File, error) {
 	file, err := Load(config)
-	info, statErr := os.Stat(config)
-	folder := statErr == nil && info.IsDir()
-	if !errors.Is(err, fs.ErrNotExist) && !folder || shipped == nil {
+	if !absent(err) || shipped == nil {
 		return file, err
 	}
-	name := strings.TrimSuffix(config, ".toml")
-	if fs.ValidPath(name) {
-		if data, err := fs.ReadFile(shipped, name+".toml"); err == nil {
-			return Parse(name+".toml", data)
-		}
+	name, data, ok := readShipped(config, shipped)
+	switch {
+	case ok:
+		return Parse(name, data)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, noneShips(config, shipped)
+	default:
+		return nil, err
 	}
-	var names []string
-	matches, _ := fs.Glob(shipped, "*.toml") // the pattern is well formed, which is all that Glob complains of
-	for _, match := range matches {
-		names = append(names, strings.TrimSuffix(match, ".toml"))
-	}
-	return nil, fmt.Errorf("no such file, and none of that name ships (%s do)%s", strings.Join(names, ", "), didYouMean(name, names))
 }
 
 // broken marks the file as one of which nothing is known.
@@ -151,37 +146,35 @@ func (f *File) read(tree map[string]any) {
 
 // readSetting brings a setting to text. A setting of the wrong type counts as given, so that it is not reported as missing too.
 func (f *File) readSetting(s setting, value any) {
-	f.Settings[s.key] = ""
+	f.Settings[s.key], _ = f.settingText(s, value, s.key)
+}
+
+// settingText brings the value of a setting, which stands at path, to the text that a flag would be given. It tells whether it could.
+func (f *File) settingText(s setting, value any, path string) (string, bool) {
 	switch v := value.(type) {
 	case string:
-		if s.form == formTruth || s.form == formRatio {
-			break
+		if s.form != formTruth && s.form != formRatio {
+			return v, true
 		}
-		f.Settings[s.key] = v
-		return
 	case bool:
-		if s.form != formTruth {
-			break
+		if s.form == formTruth {
+			return strconv.FormatBool(v), true
 		}
-		f.Settings[s.key] = strconv.FormatBool(v)
-		return
 	case int64:
 		switch s.form {
 		case formDuration:
-			f.problem(s.key, "%d needs a unit, e.g. \"%ds\"", v, v)
-			return
+			f.problem(path, "%d needs a unit, e.g. \"%ds\"", v, v)
+			return "", false
 		case formCount, formRatio:
-			f.Settings[s.key] = strconv.FormatInt(v, 10)
-			return
+			return strconv.FormatInt(v, 10), true
 		}
 	case float64:
-		if s.form != formRatio || math.IsNaN(v) {
-			break
+		if s.form == formRatio && !math.IsNaN(v) {
+			return strconv.FormatFloat(v, 'g', -1, 64), true
 		}
-		f.Settings[s.key] = strconv.FormatFloat(v, 'g', -1, 64)
-		return
 	}
-	f.problem(s.key, "wants %s, is %s", wanted[s.form], kindOf(value))
+	f.problem(path, "wants %s, is %s", wanted[s.form], kindOf(value))
+	return "", false
 }
 
 // wanted says what a form wants, in the words of TOML.
@@ -190,26 +183,32 @@ var wanted = map[form]string{
 	formDuration: "a string with a unit, e.g. \"30s\"",
 }
 
-// readEngine takes the engine's settings, which are text to us; whole numbers and truth values may be written as such.
+// readEngine takes the engine's settings.
 func (f *File) readEngine(value any) {
 	table, ok := value.(map[string]any)
 	if !ok {
 		f.problem("engine", "wants a table, is %s", kindOf(value))
 		return
 	}
-	f.Engine = map[string]string{}
+	f.Engine = f.optionTexts(table, "engine")
+}
+
+// optionTexts takes an engine's own settings, which are text to us; whole numbers and truth values may be written as such.
+func (f *File) optionTexts(table map[string]any, path string) map[string]string {
+	texts := map[string]string{}
 	for _, key := range sortedKeys(table) {
 		switch v := table[key].(type) {
 		case string:
-			f.Engine[key] = v
+			texts[key] = v
 		case bool:
-			f.Engine[key] = strconv.FormatBool(v)
+			texts[key] = strconv.FormatBool(v)
 		case int64:
-			f.Engine[key] = strconv.FormatInt(v, 10)
+			texts[key] = strconv.FormatInt(v, 10)
 		default:
-			f.problem(join("engine", key), "wants a string, a whole number or true or false, is %s", kindOf(v))
+			f.problem(join(path, key), "wants a string, a whole number or true or false, is %s", kindOf(v))
 		}
 	}
+	return texts
 }
 
 // readValue takes the value template and reports each of its errors at its own line.

@@ -12,6 +12,9 @@ import (
 	"github.com/durabench/durabench/drivers"
 )
 
+// Installed tells where the server's program is on this machine, without starting it; ErrNotInstalled when it is not.
+func Installed(server *drivers.Server) (string, error) { return findBinary(server, "") }
+
 // findBinary returns the absolute path of the server's binary: the one given, else one on PATH, else the newest in the engine's folders.
 func findBinary(server *drivers.Server, given string) (string, error) {
 	if given != "" {

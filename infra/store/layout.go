@@ -10,6 +10,9 @@ import (
 // DocumentKey returns where a run's result document is kept: "<run>/result.json".
 func DocumentKey(runID string) string { return runID + "/result.json" }
 
+// MatrixKey returns where the summary of a matrix is kept: "<run>/matrix.json".
+func MatrixKey(runID string) string { return runID + "/matrix.json" }
+
 // LegKey returns where leg number n of a run, counted from 1 in the order of the plan, is kept from the moment it has finished, e.g.
 // "<run>/legs/002-read.json". The number keeps listings in the order of the plan and the name unique; the words of stepID are joined
 // by "--", and bytes that are not letters, digits, ".", "_" or "-" are written as %XX.

@@ -129,6 +129,7 @@ func (o *Options) start(c client.Client, fatal func(error)) ([]worker.Worker, er
 	host.RegisterActivity(&activities.Leg{Executable: o.Executable, Idle: o.AgentIdle})
 	host.RegisterActivity(&activities.Dataset{})
 	host.RegisterActivity(&activities.Results{})
+	host.RegisterActivity(&activities.Matrix{Logger: o.Logger})
 	if err := host.Start(); err != nil {
 		return nil, fmt.Errorf("serve queue %s: %w", workflows.HostQueue(o.Host), err)
 	}
@@ -139,6 +140,7 @@ func (o *Options) start(c client.Client, fatal func(error)) ([]worker.Worker, er
 	control := worker.New(c, workflows.ControlQueue, worker.Options{WorkerStopTimeout: o.StopTimeout, OnFatalError: fatal})
 	control.RegisterWorkflow(workflows.Benchmark)
 	control.RegisterWorkflow(workflows.HostLease)
+	control.RegisterWorkflow(workflows.Matrix)
 	control.RegisterActivity(&activities.Lease{Client: c})
 	if err := control.Start(); err != nil {
 		return started, fmt.Errorf("serve queue %s: %w", workflows.ControlQueue, err)
