@@ -188,6 +188,9 @@ func lacks(s *query.Scan) string {
 			return "the peer counts and adds, and has no other aggregates"
 		}
 	}
+	if s.Where != nil && (s.Where.Op == query.MatchAll || s.Where.Op == query.MatchAny) {
+		return "the peer has no text indexes"
+	}
 	return ""
 }
 
