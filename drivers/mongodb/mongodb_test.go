@@ -156,6 +156,7 @@ func TestConformance(t *testing.T) {
 		Slow:        "the peer finds some keys by looking at every document",
 
 		NoArraysInArrays: "the peer does not have them",
+		NoDots:           "to MongoDB a dot divides the parts of a path",
 		Refuses:          refuses,
 		Lacks:            lacks,
 	})
@@ -188,8 +189,25 @@ func lacks(s *query.Scan) string {
 			return "the peer counts and adds, and has no other aggregates"
 		}
 	}
-	if s.Where != nil && (s.Where.Op == query.MatchAll || s.Where.Op == query.MatchAny) {
+	return lacksPart(s.Where)
+}
+
+func lacksPart(p *query.Predicate) string {
+	if p == nil {
+		return ""
+	}
+	if p.Op == query.MatchAll || p.Op == query.MatchAny {
 		return "the peer has no text indexes"
+	}
+	for _, value := range p.Values {
+		if strings.Contains(value.Text, "\x00") {
+			return "the peer's text cannot hold the character NUL"
+		}
+	}
+	for _, arg := range p.Args {
+		if why := lacksPart(arg); why != "" {
+			return why
+		}
 	}
 	return ""
 }
