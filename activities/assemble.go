@@ -114,7 +114,7 @@ func assemble(ctx context.Context, kept store.Store, in AssembleInput, workflowI
 			Seed: spec.Seed, Digest: rows.Digest(), Rows: spec.Samples, Key: string(spec.Key), Random: spec.Random,
 			RowSize: meanRowSize(rows, spec.Samples),
 		},
-		Engine: engine, Host: in.Host.Host, Calibration: calibration, Legs: legs,
+		Engine: engine, Host: in.Host.Host, Isolation: in.Host.Isolation, Calibration: calibration, Legs: legs,
 	}
 	document.Run.Verdict, document.Run.Why = judge(legs, in)
 	if spec.ShowSample {

@@ -34,6 +34,8 @@ type Leg struct {
 	Executable string
 	// Idle is how long an agent that nobody asks for lives on, so that a new worker finds it.
 	Idle time.Duration
+	// Machine is handed to the agent, which holds it for as long as it lives; nil hands over none.
+	Machine *Machine
 }
 
 // RunLegInput says which step to run.
@@ -148,9 +150,12 @@ func (l *Leg) begin(ctx context.Context, in RunLegInput) (*agent.Client, agent.S
 	if in.Server.Mode == drivers.Embedded {
 		setup.Dir = in.Server.Dir
 	}
-	client, err := agent.Launch(ctx, l.Executable, in.Run.Dir, setup, credentials)
+	client, err := agent.Launch(ctx, l.Executable, in.Run.Dir, setup, credentials, l.Machine.startAgent(ctx, in.Run))
 	if err != nil {
 		return nil, agent.Status{}, nil, err
+	}
+	if err := l.Machine.release(in.Run.ID); err != nil { // it is the agent's now
+		activity.GetLogger(ctx).Warn("the machine's lock is not handed over cleanly", "error", err)
 	}
 	if !client.Info().Has(in.Step.ID) {
 		lost, err := lossBefore(ctx, in.Server, in.Step.ID)
