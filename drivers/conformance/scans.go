@@ -83,11 +83,18 @@ func (m *model) literals(path query.Path, most int) (all []query.Literal) {
 func testOperators(t *testing.T, h Harness) {
 	m := h.edgeModel(t)
 	_, sc := h.scanned(t, m)
-	run := 0
+	run, least := 0, 1000
+	if h.Slow != "" {
+		least = 700
+	}
+	tried := 0
 	try := func(p *query.Predicate) {
 		s, err := query.Bind(&query.Scan{ID: "operators", Project: query.ID, Where: p}, m.corpus.Template())
 		if err != nil {
 			return // operator and column do not fit
+		}
+		if tried++; h.Slow != "" && tried%4 != 0 {
+			return
 		}
 		run++
 		if err := sc.check(t.Context(), s); err != nil {
@@ -132,7 +139,7 @@ func testOperators(t *testing.T, h Harness) {
 		}
 	}
 	t.Logf("%d scans, of which the engine cannot run %d", run, sc.refused)
-	if run < 1000 || sc.refused > run/4 {
+	if run < least || sc.refused > run/4 {
 		t.Errorf("%d scans of which %d were refused are no proof", run, sc.refused)
 	}
 }
