@@ -49,6 +49,9 @@ type Call struct {
 	Kind int
 	// Record receives a row.
 	Record drivers.Record
+	// Answer receives many: the caller's own, lent to the call. On a Pipe it stays with the call when the operation is over before its answer
+	// has come.
+	Answer drivers.Answer
 	// Rows is how many rows the server says it concerned.
 	Rows int64
 	// Left is for Parse to remember how many bytes of the answer it has yet to take.
@@ -64,6 +67,20 @@ type Call struct {
 func (c *Call) reset() {
 	c.Request, c.Kind, c.Rows, c.Left, c.Err, c.lost = c.Request[:0], 0, 0, 0, nil, nil
 	c.Record.Reset()
+	c.Answer = drivers.Answer{}
+}
+
+// Lend gives the call an answer's memory to receive in.
+func (c *Call) Lend(answer *drivers.Answer) {
+	answer.Reset()
+	c.Answer = *answer
+}
+
+// Recall takes back what was lent. Of an operation that was abandoned nothing comes back: the answer is then empty, and keeps what it was asked.
+func (s *Seat) Recall(answer *drivers.Answer) {
+	keep, each := answer.Keep, answer.Each
+	*answer, s.Answer = s.Answer, drivers.Answer{}
+	answer.Keep, answer.Each = keep, each
 }
 
 // Link carries the operations of one client.
