@@ -27,7 +27,7 @@ var facts = Facts{
 		{Name: "map", Servers: []string{"embedded"}},
 		{Name: "sqlite", Servers: []string{"embedded"}, Options: []EngineOption{
 			{Name: "journal", Values: []string{"wal", "delete"}}, {Name: "cache"},
-		}},
+		}, Dialects: []string{"sql", "sqlite"}, MaxBatch: 5000},
 		{Name: "postgres", Servers: []string{"process", "docker", "endpoint"}, Check: func(s *Spec) error {
 			if s.Persisted {
 				return errors.New("postgres always writes to disk: --persisted says nothing")

@@ -76,5 +76,12 @@ func (s *Spec) Corpus() (*corpus.Corpus, error) {
 	return corpus.New(s.Seed, template, s.Key, s.Random)
 }
 
+// WithoutWorkload returns the spec without what steps carry themselves: scans, mixes and batches. It is what an activity needs to know,
+// and a history would keep the rest once for each of hundreds of steps.
+func (s Spec) WithoutWorkload() Spec {
+	s.Scans, s.Mixes, s.Batches = nil, nil, nil
+	return s
+}
+
 // InFlight returns how many operations are in flight at any moment: clients × threads.
 func (s *Spec) InFlight() int { return s.Clients * s.Threads }
