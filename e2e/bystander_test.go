@@ -167,7 +167,7 @@ func (r *bystander) strike(b blow) {
 	case stored:
 		open = atGate(there)
 	case between:
-		open = atGate(answered)
+		await(fmt.Sprint(b.moment), func() bool { return r.gate.hasPassed(key) })
 	}
 	b.victims = r.kill(b.victims...)
 	open()
