@@ -44,6 +44,13 @@ type Harness struct {
 	// Refuses tells which bound scans the engine cannot run while there are no indexes; nil when there are none. A scan that is refused with
 	// drivers.Unsupported where this says no fails the suite.
 	Refuses func(s *query.Scan) bool
+	// OtherWords is why the engine's words are not those of query.Tokens; empty when they are. The suite then looks only for words of which there is no
+	// doubt.
+	OtherWords string
+	// NoPlans is why the plans of a peer that stands in for the engine's own server prove nothing; empty for a real server.
+	NoPlans string
+	// Splits is the largest batch of small rows that is one request, by operation (BatchCreate and so on), where the driver splits by number of rows.
+	Splits map[string]int
 	// Conflicts is why the engine refuses a write, with class conflict, that meets another write of the same row; empty when it makes the one wait
 	// for the other. The suite then tries such writes again, where callers work on one row.
 	Conflicts string
@@ -98,6 +105,32 @@ func Run(t *testing.T, h Harness) {
 			{"Pages", testPages},
 			{"Aggregates", testAggregates},
 			{"FullText", testFullText},
+			{"Words", testWords},
+			{"Answers", testAnswers},
+			{"ScansAtOnce", testScansAtOnce},
+			{"Literals", testLiterals},
+			{"Differential", testDifferential},
+		}...)
+	}
+	if _, can := h.Engine.Ability.(drivers.Batcher); can {
+		tests = append(tests, []part{
+			{"Batches", testBatches},
+			{"BatchMisses", testBatchMisses},
+			{"BatchSplits", testBatchSplits},
+			{"BatchesAtOnce", testBatchesAtOnce},
+		}...)
+	}
+	if _, can := h.Engine.Ability.(drivers.Ranger); can {
+		tests = append(tests, part{"Ranges", testRanges})
+	}
+	if _, can := h.Engine.Ability.(drivers.Modifier); can {
+		tests = append(tests, part{"Modify", testModify})
+	}
+	if _, can := h.Engine.DatabaseAbility.(drivers.Indexer); can {
+		tests = append(tests, []part{
+			{"Indexes", testIndexes},
+			{"UniqueIndexes", testUniqueIndexes},
+			{"IndexMistakes", testIndexMistakes},
 		}...)
 	}
 	for _, test := range tests {
