@@ -136,9 +136,14 @@ func testBatches(t *testing.T, h Harness) {
 		t.Run(string(kind), func(t *testing.T) {
 			s := h.open(t, makeCorpus(t, plainTemplate, kind, true), load(2, 2))
 			b, c, ctx := s.batcher(0), s.caller(1), t.Context()
-			sizes := []uint64{1, 2, 3, 101}
-			if kind == corpus.KeyInteger && h.Slow == "" {
-				sizes = append(sizes, 337, 1201)
+			sizes := []uint64{1, 2, 3}
+			switch {
+			case h.Slow != "":
+				sizes = append(sizes, 7)
+			case kind == corpus.KeyInteger:
+				sizes = append(sizes, 101, 337, 1201)
+			default:
+				sizes = append(sizes, 101)
 			}
 			from, total := uint64(0), int64(0)
 			for _, size := range sizes {
