@@ -144,11 +144,13 @@ func (m *matrix) announce(ctx workflow.Context) {
 	m.show(ctx)
 }
 
-// runHost runs the cells that are left on one host, until the history has grown so long that a new execution has to go on.
+// runHost runs the cells that are left on one host, until the history has grown so long that a new execution has to go on. Every execution
+// runs at least one.
 func (m *matrix) runHost(ctx workflow.Context, h int) {
-	for i := len(m.done.Cells[h]); i < len(m.in.Matrix.Cells); i++ {
+	first := len(m.done.Cells[h])
+	for i := first; i < len(m.in.Matrix.Cells); i++ {
 		info := workflow.GetInfo(ctx)
-		if i > 0 && (info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() >= matrixEvents) && ctx.Err() == nil {
+		if i > first && (info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() >= matrixEvents) && ctx.Err() == nil {
 			return
 		}
 		cell := m.in.Matrix.Cells[i]
