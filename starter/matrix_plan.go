@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/durabench/durabench/bench/plan"
@@ -93,6 +94,7 @@ func (a *app) showMatrixPlan(cmd *cobra.Command, name string) error {
 	t := table.NewWriter()
 	t.SetOutputMirror(a.stdout)
 	t.SetStyle(table.StyleLight)
+	t.Style().Format.Footer = text.FormatDefault
 	t.AppendHeader(table.Row{"#", "Engine", "Workload", "Variant", "Rows", "Clients × threads", "Legs", "Operations", "Time", "Skipped because"})
 	for _, cell := range planned.Cells {
 		row := table.Row{cell.Number, cell.Engine, cell.Workload, cell.Variant, "", "", "", "", "", cell.Skip}
