@@ -22,10 +22,3 @@ func SetLeaseEvents(n int) (restore func()) {
 	leaseEvents = n
 	return func() { leaseEvents = before }
 }
-
-// SetMatrixEvents does the same for matrices.
-func SetMatrixEvents(n int) (restore func()) {
-	before := matrixEvents
-	matrixEvents = n
-	return func() { matrixEvents = before }
-}

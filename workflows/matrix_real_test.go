@@ -58,8 +58,8 @@ func (b *matrixBed) start(id string, cells ...spec.Cell) client.WorkflowRun {
 	}
 	in := workflows.MatrixInput{
 		RunID: id, Hosts: []string{realHost}, Store: "dir:" + filepath.Join(b.root, "runs"), Command: []string{"starter", "run", "--matrix", id},
-		Attributes: true,
-		Matrix:     spec.Matrix{Name: id, Workloads: map[string]string{"small": matrixWorkload}, Cells: cells},
+		Attributes: true, MaxEvents: 30,
+		Matrix: spec.Matrix{Name: id, Workloads: map[string]string{"small": matrixWorkload}, Cells: cells},
 	}
 	run, err := b.client.ExecuteWorkflow(b.ctx, client.StartWorkflowOptions{ID: workflows.MatrixID(id), TaskQueue: workflows.ControlQueue},
 		workflows.Matrix, in)
@@ -90,7 +90,6 @@ func (b *matrixBed) summary(stored workflows.MatrixResult) *result.Matrix {
 // A night with everything: an engine that cannot do what its cell asks, one whose writes fail, the server killed and the worker replaced in
 // the middle of a leg, and a history so short that the matrix goes on as a new execution again and again.
 func TestRealServerMatrixGoesThroughTheNight(t *testing.T) {
-	defer workflows.SetMatrixEvents(30)()
 	b := newMatrixBed(t)
 	stop := b.serve()
 	defer func() { stop() }()
@@ -103,8 +102,8 @@ func TestRealServerMatrixGoesThroughTheNight(t *testing.T) {
 		spec.Cell{Engine: "sqlite"},
 	)
 	b.waitForCell("night-005-slow")
-	b.server.kill()
 	stop()
+	b.server.kill()
 	b.server.start()
 	b.server.dial(b.ctx).Close()
 	stop = b.serve()

@@ -189,7 +189,7 @@ func TestLongMatrixGoesOnAsNewExecutions(t *testing.T) {
 	for executions := 1; ; executions++ {
 		require.LessOrEqual(t, executions, len(engines))
 		n := night(t)
-		n.env.SetCurrentHistoryLength(matrixEvents) // after every cell
+		n.env.SetContinueAsNewSuggested(true) // after every cell
 		n.env.ExecuteWorkflow(Matrix, in)
 		begun = append(begun, n.begun...)
 		var again *workflow.ContinueAsNewError

@@ -111,6 +111,17 @@ func (m *Matrix) Counts() map[Verdict]int {
 	return counts
 }
 
+// Verdict returns the worst of the cells' verdicts. Skipped cells count only when there is no other.
+func (m *Matrix) Verdict() Verdict {
+	verdict := Skipped
+	for _, cell := range m.Cells {
+		if cell.Verdict != Skipped && (verdict == Skipped || cell.Verdict.Worse(verdict)) {
+			verdict = cell.Verdict
+		}
+	}
+	return verdict
+}
+
 // Encode writes the summary as indented JSON.
 func (m *Matrix) Encode(w io.Writer) error {
 	encoder := json.NewEncoder(w)

@@ -95,6 +95,26 @@ func TestSummaryShowsNoSpeedWithoutItsVerdictAndNoneThatIsWrong(t *testing.T) {
 	}
 }
 
+func TestVerdictOfAMatrixIsTheWorstOfWhatWasNotSkipped(t *testing.T) {
+	for _, test := range []struct {
+		cells []Verdict
+		want  Verdict
+	}{
+		{[]Verdict{Skipped, Skipped}, Skipped},
+		{[]Verdict{Skipped, Valid}, Valid},
+		{[]Verdict{Valid, Skipped, Failed, Valid}, Failed},
+		{[]Verdict{GeneratorLimited, Valid}, GeneratorLimited},
+	} {
+		m := &Matrix{}
+		for _, v := range test.cells {
+			m.Cells = append(m.Cells, MatrixCell{Verdict: v})
+		}
+		if got := m.Verdict(); got != test.want {
+			t.Errorf("%v: %s, want %s", test.cells, got, test.want)
+		}
+	}
+}
+
 func TestSummaryAsCSV(t *testing.T) {
 	m := fakeMatrix()
 	var out bytes.Buffer
