@@ -20,13 +20,14 @@ type Batcher interface {
 	DeleteBatch(ctx context.Context, keys []corpus.Key) (requests int, err error)
 	// DecodeBatch hands each row that the answer kept to each, off the clock, with its key.
 	DecodeBatch(answer *Answer, each func(key corpus.Key, row *corpus.Row) error) error
-	// MaxBatch returns the most rows that a batch may have at all, 0 for no bound.
+	// MaxBatch returns the most rows that a batch may have at all, 0 for no bound. It is also called on the nil pointer Engine.Ability, before
+	// there is a server.
 	MaxBatch() int
 }
 
 // Modifier is a Client that can read a row and replace it in one transaction: nobody else's write comes between.
 type Modifier interface {
 	// Modify reads the row into rec, as Read does, and replaces it by next. A transaction that the server asks to retry is ClassConflict and is
-	// not retried here. A missing key is ErrNotFound.
+	// not retried here, unless the database is a Retrier. A missing key is ErrNotFound.
 	Modify(ctx context.Context, key corpus.Key, rec *Record, next *corpus.Row) error
 }

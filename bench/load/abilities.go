@@ -6,8 +6,10 @@ import "context"
 // makes one operation ready at a time.
 type Announcer interface {
 	Worker
-	// Announce says, off the clock and after Ready, whether the answer of the next operation, in that slot, will be checked if it succeeds.
-	Announce(slot int, checked bool)
+	// Announce says, off the clock and after Ready, whether the answer of the next operation, in that slot, is to be checked if it succeeds.
+	// The worker tells whether it will: one that cannot, because the answer is too large to keep, is not asked to and the answer is
+	// not counted as checked.
+	Announce(slot int, check bool) (will bool)
 }
 
 // Sorter is a Worker whose operations are of several kinds, each of which gets a histogram of its own beside the leg's.
@@ -18,7 +20,7 @@ type Sorter interface {
 }
 
 // Follower is a Worker some of whose operations are followed by others that are timed apart: the writes of a leg that scans. They are in
-// none of the leg's figures but Result.Followed, Result.Errors and the error budget. Such a worker makes one operation ready at a time.
+// none of the leg's figures but Result.Followed and the error budget. Such a worker makes one operation ready at a time.
 type Follower interface {
 	Worker
 	// Following returns how many operations follow the one in slot. It is asked when that one has ended well, and makes ready what

@@ -16,11 +16,15 @@ type announced struct {
 	announced bool // the last announcement
 	told      int  // announcements since the last Do
 	failEvery int
+	cannot    bool
 	done      int
 	checks    *[]int
 }
 
-func (w *announced) Announce(_ int, checked bool) { w.announced, w.told = checked, w.told+1 }
+func (w *announced) Announce(_ int, check bool) bool {
+	w.announced, w.told = check && !w.cannot, w.told+1
+	return w.announced
+}
 
 func (w *announced) Do(ctx context.Context, slot int) error {
 	if w.told != 1 {
@@ -49,13 +53,15 @@ func TestChecksAreAnnounced(t *testing.T) {
 	for name, c := range map[string]struct {
 		leg       Leg
 		failEvery int
+		cannot    bool
 		checks    []int
 	}{
-		"sample":      {Leg{Samples: 250}, 0, []int{1, 102, 203}},
-		"all":         {Leg{Samples: 5, Verify: VerifyAll}, 0, []int{1, 2, 3, 4, 5}},
-		"none":        {Leg{Samples: 250, Verify: VerifyNone}, 0, nil},
-		"one fails":   {Leg{Samples: 250, MaxErrorRate: 1}, 102, []int{1, 103, 205}}, // the next answer is checked in place of the one that did not come
-		"with window": {Leg{Warmup: time.Second, Window: time.Second, Keys: 3}, 0, []int{1, 101}},
+		"sample":      {Leg{Samples: 250}, 0, false, []int{1, 102, 203}},
+		"all":         {Leg{Samples: 5, Verify: VerifyAll}, 0, false, []int{1, 2, 3, 4, 5}},
+		"none":        {Leg{Samples: 250, Verify: VerifyNone}, 0, false, nil},
+		"one fails":   {Leg{Samples: 250, MaxErrorRate: 1}, 102, false, []int{1, 103, 205}}, // the next answer is checked in place of the one that did not come
+		"cannot":      {Leg{Samples: 250, Verify: VerifyAll}, 0, true, nil},
+		"with window": {Leg{Warmup: time.Second, Window: time.Second, Keys: 3}, 0, false, []int{1, 101}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var checks []int
@@ -65,7 +71,7 @@ func TestChecksAreAnnounced(t *testing.T) {
 				leg.Clients, leg.Threads = 1, 1
 				result, err := Run(t.Context(), leg, func(client, thread int) (Worker, error) {
 					inner, err := s.newWorker(client, thread)
-					return &announced{Worker: inner, t: t, failEvery: c.failEvery, checks: &checks}, err
+					return &announced{Worker: inner, t: t, failEvery: c.failEvery, cannot: c.cannot, checks: &checks}, err
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -212,7 +218,7 @@ func TestFollowingOperationsFail(t *testing.T) {
 		if err != nil || result.OverBudget != over {
 			t.Errorf("rate %v: over budget %v (%v)", rate, result.OverBudget, err)
 		}
-		if !over && (result.OK != 1000 || result.Followed.OK != 100 || result.Followed.Failed != 100 || result.Errors[0].Count != 100 || len(done) != 100 || done[0] != 1) {
+		if !over && (result.OK != 1000 || result.Followed.OK != 100 || result.Followed.Failed != 100 || result.Followed.Errors[0].Count != 100 || len(done) != 100 || done[0] != 1) {
 			t.Errorf("rate %v: %+v", rate, result)
 		}
 	}
@@ -225,7 +231,7 @@ func TestFollowingOperationsFail(t *testing.T) {
 func TestFollowingOperationsHaveTheTimeout(t *testing.T) {
 	result, _, err := (&script{do: taking(time.Millisecond)}).following(t, Leg{Samples: 20, MaxErrorRate: 1, OperationTimeout: time.Second},
 		followed{every: 10, follow: func(ctx context.Context, _ int) error { return sleep(ctx, time.Minute) }})
-	if err != nil || result.Followed.Failed != 2 || result.Errors[0].Class != ClassTimeout || result.OK != 20 {
+	if err != nil || result.Followed.Failed != 2 || result.Followed.Errors[0].Class != ClassTimeout || result.OK != 20 {
 		t.Errorf("%v: %+v", err, result)
 	}
 }

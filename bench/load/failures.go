@@ -40,13 +40,12 @@ func (f *failures) ofKind(kind int) {
 	f.mu.Unlock()
 }
 
-// add counts one failure and returns how many there are that the error budget is about.
-func (f *failures) add(class string, err error) (judged int64) {
+// add counts one failure.
+func (f *failures) add(class string, err error) {
 	f.note(class, err)
-	if class == ClassCancelled {
-		return f.judged.Load()
+	if class != ClassCancelled {
+		f.judged.Add(1)
 	}
-	return f.judged.Add(1)
 }
 
 func (f *failures) note(class string, err error) {
@@ -75,14 +74,14 @@ func (f *failures) note(class string, err error) {
 }
 
 // addWrong counts one wrong answer.
-func (f *failures) addWrong(mismatch *Mismatch) (judged int64) {
+func (f *failures) addWrong(mismatch *Mismatch) {
 	f.mu.Lock()
 	f.wrong++
 	if len(f.examples) < maxExamples {
 		f.examples = append(f.examples, *mismatch)
 	}
 	f.mu.Unlock()
-	return f.add(ClassWrong, mismatch)
+	f.add(ClassWrong, mismatch)
 }
 
 // last returns the last text looked at; empty without any.
@@ -94,18 +93,26 @@ func (f *failures) last() string {
 
 // report fills in what a result says of failures.
 func (f *failures) report(result *Result) {
+	result.Errors = f.errors()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	result.Wrong = f.wrong
+	result.Examples = slices.Clone(f.examples)
+}
+
+// errors returns the classes, most frequent first.
+func (f *failures) errors() (counts []ErrorCount) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, count := range f.classes {
 		c := *count
 		c.Texts = slices.Clone(c.Texts)
-		result.Errors = append(result.Errors, c)
+		counts = append(counts, c)
 	}
-	slices.SortFunc(result.Errors, func(a, b ErrorCount) int {
+	slices.SortFunc(counts, func(a, b ErrorCount) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Class, b.Class))
 	})
-	result.Wrong = f.wrong
-	result.Examples = slices.Clone(f.examples)
+	return counts
 }
 
 // shorten makes an error's text fit for a result: valid UTF-8 and at most maxTextRunes characters.

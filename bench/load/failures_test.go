@@ -226,8 +226,9 @@ func TestAnswerThatCannotBeCompared(t *testing.T) {
 
 func TestMismatchTells(t *testing.T) {
 	for want, m := range map[string]Mismatch{
-		"wrong answer for row 3, column age: want 4, got 5": {3, "age", "4", "5"},
-		"wrong answer for row 3: want row 3, got row 4":     {3, "", "row 3", "row 4"},
+		"wrong answer for row 3, column age: want 4, got 5": {Index: 3, Column: "age", Want: "4", Got: "5"},
+		"wrong answer for row 3: want row 3, got row 4":     {Index: 3, Want: "row 3", Got: "row 4"},
+		"wrong answer, rows: want 4, got 5":                 {Whole: true, Column: "rows", Want: "4", Got: "5"},
 	} {
 		if got := m.Error(); got != want {
 			t.Errorf("%q, want %q", got, want)

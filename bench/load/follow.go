@@ -29,7 +29,6 @@ func (l *loop) follow(slot int) (more bool) {
 		if state == givenUp {
 			return false
 		}
-		at, _ := l.secondOf(end)
 		if state == expired {
 			l.renew()
 			if limit := l.run.leg.OperationTimeout; end-start > int64(limit) {
@@ -39,7 +38,7 @@ func (l *loop) follow(slot int) (more bool) {
 				err = &timeoutError{fmt.Errorf("operation timeout of %v passed: %w", limit, err)}
 			}
 		}
-		l.rec.shard.addFollowing(at, end-start, err != nil)
+		l.rec.shard.addFollowing(end-start, err != nil)
 		if !l.warming {
 			l.last = end
 		}
@@ -64,5 +63,6 @@ func (l *loop) failFollowing(err error) {
 	} else {
 		class = l.run.classify(err)
 	}
-	l.run.judge(l.run.failures.add(class, err))
+	l.run.following.add(class, err)
+	l.run.judge()
 }

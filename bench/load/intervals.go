@@ -42,8 +42,9 @@ type shard struct {
 	kinds  []Histogram // service times by kind, since measuring began
 	sealed bool        // the leg's result is made; who comes now comes too late
 
-	lateness, wakes, follow Histogram // since measuring began
-	_                       [64]byte
+	lateness, wakes Histogram // since measuring began
+	follow          Histogram // of following operations, those of the warm-up included
+	_               [64]byte
 }
 
 // intervals is a leg's record, one entry per second. A second stays open as histograms until every worker has passed it. Then it is
@@ -133,22 +134,23 @@ func (s *shard) add(e entry) {
 	for i, kind := range e.kinds {
 		s.kinds[kind].Record(e.service[i])
 	}
-	s.lateness.recordAll(e.lateness)
-	s.wakes.recordAll(e.wakes)
+	if len(e.lateness) > 0 {
+		s.lateness.recordAll(e.lateness)
+		s.wakes.recordAll(e.wakes)
+	}
 }
 
-// addFollowing takes in one following operation.
-func (s *shard) addFollowing(second second, ns int64, failed bool) {
+// addFollowing takes in one following operation, in the warm-up too.
+func (s *shard) addFollowing(ns int64, failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sealed {
 		return
 	}
 	s.totals.followed++
-	switch {
-	case failed:
+	if failed {
 		s.totals.followFailed++
-	case second >= 0:
+	} else {
 		s.follow.Record(max(ns, 1))
 	}
 }

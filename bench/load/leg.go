@@ -36,6 +36,7 @@ type Worker interface {
 
 // Mismatch is a wrong answer: the operation came back, but not with what was written.
 type Mismatch struct {
+	Whole     bool   // the answer as a whole is wrong, e.g. has too few rows; Index means nothing then
 	Index     uint64 // row index in the corpus
 	Column    string // first column that differs; empty when the row as a whole is not the one asked for
 	Want, Got string // shortened forms of both
@@ -43,6 +44,9 @@ type Mismatch struct {
 
 // Error tells what differs.
 func (m *Mismatch) Error() string {
+	if m.Whole {
+		return fmt.Sprintf("wrong answer, %s: want %s, got %s", m.Column, m.Want, m.Got)
+	}
 	if m.Column == "" {
 		return fmt.Sprintf("wrong answer for row %d: want %s, got %s", m.Index, m.Want, m.Got)
 	}
@@ -136,14 +140,14 @@ type Result struct {
 	OK        int64         // operations that succeeded; throughput is OK ÷ Wall
 	Failed    int64         // operations that failed, those of the warm-up included: no failure goes unseen
 	Warmup    int64         // operations that succeeded in the warm-up; they are in no other figure
-	Errors    []ErrorCount  // by class, most frequent first; their counts add up to Failed and Followed.Failed
+	Errors    []ErrorCount  // by class, most frequent first; their counts add up to Failed
 	Service   *Histogram    // service time of operations that succeeded, nanoseconds; nil without any
 	Response  *Histogram    // response time of the same operations from the intended start; nil in the closed loop
 	Lateness  *Histogram    // how long after their intended start operations were started, failed ones too; nil in the closed loop
 	Wakes     *Histogram    // the same of those only for which a worker had been waiting: how late the harness itself is
 	Open      *Open         // what became of an open loop's schedule; nil in the closed loop
 	Kinds     []KindResult  // of Sorters' legs, one per Leg.Kinds; they add up to OK and Failed
-	Followed  *KindResult   // of Followers' legs
+	Followed  *KindResult   // of Followers' legs, the warm-up's included
 	Active    int           // workers that ran operations, those of the warm-up left out; less than all when no more would have fitted
 	Intervals []Interval    // one per second since Started, by the second in which an operation ended, without gaps
 	Checked   int64         // answers compared by content, in the warm-up too
@@ -160,7 +164,8 @@ type Result struct {
 type KindResult struct {
 	Name       string
 	OK, Failed int64
-	Service    *Histogram // of those that succeeded; nil without any
+	Service    *Histogram   // of those that succeeded; nil without any
+	Errors     []ErrorCount // of Result.Followed only
 }
 
 // ErrorCount is one class of errors with the first texts seen.

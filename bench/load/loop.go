@@ -163,7 +163,9 @@ func (l *loop) loop() {
 			continue
 		}
 		if l.announcer != nil {
-			l.announcer.Announce(0, l.unchecked == 0)
+			if check := l.unchecked == 0; !l.announcer.Announce(0, check) && check {
+				l.unchecked = l.run.pass + 1
+			}
 			start = l.now()
 		}
 		if l.first == never && !l.warming {
@@ -389,7 +391,8 @@ func (l *loop) succeed(slot int, start, end int64) {
 // fail counts a failed operation and stops the leg when that was one too many.
 func (l *loop) fail(slot int, class string, err error) {
 	l.countFailed(slot)
-	l.run.judge(l.run.failures.add(class, err))
+	l.run.failures.add(class, err)
+	l.run.judge()
 }
 
 // failAnswer counts an operation that came back with an error, which may be that its answer is wrong.
@@ -413,7 +416,8 @@ func (l *loop) failCheck(slot int, err error) {
 func (l *loop) failWrong(slot int, mismatch *Mismatch) {
 	l.rec.checked++
 	l.countFailed(slot)
-	l.run.judge(l.run.failures.addWrong(mismatch))
+	l.run.failures.addWrong(mismatch)
+	l.run.judge()
 }
 
 func (l *loop) countFailed(slot int) {

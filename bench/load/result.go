@@ -23,7 +23,7 @@ func (r *legRun) result(before collected) *Result {
 	result.Intervals = r.intervals.closed
 	r.parts(result, t)
 	r.failures.report(result)
-	judged := r.failures.judged.Load()
+	judged := r.judged()
 	result.OverBudget = r.budget.exceeded(judged, t.ok+t.warmup+t.followed-t.followFailed+judged)
 	r.timing(result)
 
@@ -52,7 +52,7 @@ func (r *legRun) parts(result *Result, t totals) {
 			result.Active++
 		}
 		if l.follower != nil && result.Followed == nil {
-			result.Followed = &KindResult{Failed: t.followFailed}
+			result.Followed = &KindResult{Failed: t.followFailed, Errors: r.following.errors()}
 		}
 	}
 	if result.Followed != nil {
@@ -68,7 +68,7 @@ func (r *legRun) parts(result *Result, t totals) {
 
 // complete tells whether a leg did all its operations, the last of them while it was being stopped.
 func (r *legRun) complete(t totals) bool {
-	if r.why != StoppedCancelled && r.why != StoppedErrors || r.failures.judged.Load() != t.failed+t.warmupFailed+t.followFailed {
+	if r.why != StoppedCancelled && r.why != StoppedErrors || r.judged() != t.failed+t.warmupFailed+t.followFailed {
 		return false
 	}
 	if r.leg.windowed() {

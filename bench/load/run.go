@@ -27,6 +27,7 @@ type legRun struct {
 	window    atomic.Pointer[share] // of the operations of a windowed leg, once it measures
 	intervals *intervals
 	failures  failures
+	following failures // of following operations
 	budget    budget
 
 	pass, passFirst int64 // answers to pass before the next that is checked, and before the first
@@ -238,15 +239,21 @@ func (r *legRun) classify(err error) string {
 }
 
 // judge stops the leg when more operations have failed than may.
-func (r *legRun) judge(failed int64) {
-	begun := r.share.claimed() + r.intervals.totals().followed
+func (r *legRun) judge() {
+	begun := r.share.claimed()
+	if r.budget.rate > 0 {
+		begun += r.intervals.totals().followed
+	}
 	if window := r.window.Load(); window != nil {
 		begun += window.claimed()
 	}
-	if r.budget.spent(failed, begun) {
+	if r.budget.spent(r.judged(), begun) {
 		r.stop(StoppedErrors, nil)
 	}
 }
+
+// judged returns how many operations have failed that the error budget is about.
+func (r *legRun) judged() int64 { return r.failures.judged.Load() + r.following.judged.Load() }
 
 // fault stops the leg because of an error of ours.
 func (r *legRun) fault(err error) { r.stop(StoppedFault, err) }

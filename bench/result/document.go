@@ -237,11 +237,14 @@ type Measured struct {
 	Rows       *int64       `json:"rows,omitempty"`        // received, or written, by operations that succeeded
 	Bytes      *int64       `json:"bytes,omitempty"`       // of their data, received
 	Requests   *int64       `json:"requests,omitempty"`    // that the batches of operations that succeeded took
+	Retries    *int64       `json:"retries,omitempty"`     // requests sent again within operations, as the server asked after conflicts; nil for engines that never do
 	Touched    *int64       `json:"rowsTouched,omitempty"` // distinct rows that were written, or read by a mixed leg
 	OpenLoop   *OpenLoop    `json:"openLoop,omitempty"`    // nil in the closed loop
 	Steady     *Steady      `json:"steady,omitempty"`      // nil in a counted leg
 	Intervals  []Interval   `json:"intervals"`
-	Checked    int64        `json:"checked"` // answers compared by content, those of the warm-up included
+	WholeCheck *WholeCheck  `json:"wholeCheck,omitempty"` // of a scan leg; counts as one answer in Checked, and in Wrong
+	ReadBack   int64        `json:"readBack,omitempty"`   // rows read after the leg and compared; they count in Checked, and in Wrong
+	Checked    int64        `json:"checked"`              // answers compared by content, those of the warm-up included
 	Wrong      int64        `json:"wrong"`
 	Examples   []Mismatch   `json:"examples,omitempty"`
 	RowsAfter  *int64       `json:"rowsAfter,omitempty"`  // rows the database counted after the leg
@@ -264,6 +267,7 @@ type ErrorCount struct {
 
 // Mismatch is one wrong answer.
 type Mismatch struct {
+	Whole  bool   `json:"whole,omitempty"` // the answer as a whole is wrong, e.g. has too few rows; Index means nothing then
 	Index  uint64 `json:"index"`
 	Column string `json:"column,omitempty"`
 	Want   string `json:"want"`

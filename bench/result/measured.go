@@ -43,11 +43,14 @@ func MeasuredFrom(r *load.Result) (*Measured, error) {
 		rate := float64(r.OK) / r.Wall.Seconds()
 		m.Throughput = &rate
 	}
+	if err := m.partsFrom(r); err != nil {
+		return nil, err
+	}
 	for _, class := range r.Errors {
 		m.Errors = append(m.Errors, ErrorCount{Class: class.Class, Count: class.Count, Texts: class.Texts})
 	}
 	for _, example := range r.Examples {
-		m.Examples = append(m.Examples, Mismatch{Index: example.Index, Column: example.Column, Want: example.Want, Got: example.Got})
+		m.Examples = append(m.Examples, Mismatch{Whole: example.Whole, Index: example.Index, Column: example.Column, Want: example.Want, Got: example.Got})
 	}
 	for i, second := range r.Intervals {
 		m.Intervals[i] = intervalFrom(second)

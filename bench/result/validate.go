@@ -217,7 +217,11 @@ func (m *Measured) checkErrors(p *problems, at string) {
 }
 
 func (m *Measured) checkAnswers(p *problems, at string, verdict Verdict) {
-	if done := m.OK + m.Failed + m.Warmup; m.Checked > done {
+	done := m.OK + m.Failed + m.Warmup + m.ReadBack
+	if m.WholeCheck != nil {
+		done++
+	}
+	if m.Checked > done {
 		p.add(at+"/checked", "is %d, more than the %d operations done", m.Checked, done)
 	}
 	if m.Wrong > m.Checked {

@@ -87,11 +87,12 @@ type KindCount struct {
 
 // Exchanges are the writes of a mixed scan leg: each takes two updates, by which two rows change places in content.
 type Exchanges struct {
-	OK      int64    `json:"ok"`
-	Failed  int64    `json:"failed"`
-	Update  *Latency `json:"update,omitempty"` // service time of the single updates that succeeded
-	Checked int64    `json:"checked"`          // rows that were read after the leg and compared with what the exchanges make of them
-	Wrong   int64    `json:"wrong"`
+	OK      int64        `json:"ok"`
+	Failed  int64        `json:"failed"`
+	Errors  []ErrorCount `json:"errors,omitempty"` // of the updates that failed
+	Update  *Latency     `json:"update,omitempty"` // service time of the single updates that succeeded
+	Checked int64        `json:"checked"`          // rows that were read after the leg and compared with what the exchanges make of them
+	Wrong   int64        `json:"wrong"`
 }
 
 // OpenLoop is how a leg's schedule was kept: operations were meant to start at their times, whether or not earlier ones had come back.
@@ -116,4 +117,11 @@ type Steady struct {
 	Second float64 `json:"second"` // and in the second
 	Steady bool    `json:"steady"`
 	Note   string  `json:"note,omitempty"` // why it is not called steady
+}
+
+// WholeCheck is the check of a scan's whole answer, row by row, before the clock starts.
+type WholeCheck struct {
+	Rows   int64 `json:"rows"`  // that came; of a count, the number
+	Wrong  int64 `json:"wrong"` // things that were wrong, as far as they were looked at
+	TookNs int64 `json:"tookNs"`
 }

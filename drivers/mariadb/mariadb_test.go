@@ -16,6 +16,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
 	_ "github.com/durabench/durabench/drivers/mariadb"
@@ -128,8 +129,15 @@ func TestConformance(t *testing.T) {
 			running := server(t, config.Tier, config.Profile)
 			config.Endpoint, config.Credentials = running.Endpoint, running.Credentials
 		},
-		Stall: stall,
+		Stall:   stall,
+		Refuses: refuses,
 	})
+}
+
+// refuses tells which scans need an index.
+func refuses(s *query.Scan) bool {
+	engine, _ := drivers.Lookup("mariadb")
+	return engine.Ability.(drivers.IndexNeeder).NeedsIndex(s, query.Index{}) != ""
 }
 
 // stall locks the table from a connection of its own.

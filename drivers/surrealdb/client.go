@@ -108,32 +108,44 @@ func (c *client) write(ctx context.Context, query string, key corpus.Key, row *c
 
 // run runs a query of one statement on a record, with the row if there is one, and finds the result in the seat's record.
 func (c *client) run(ctx context.Context, seat *wire.Seat, query string, key corpus.Key, row *corpus.Row) (result span, err error) {
-	// The message is masked on its way into the request, so it is made elsewhere first: where the answer will go.
-	message := seat.Record.Bytes
-	if row == nil {
-		message = appendQuery(message, seat.ID, query, 1)
-	} else {
-		message = appendQuery(message, seat.ID, query, 2)
-	}
-	if message, err = c.database.schema.appendKey(appendText(message, "id"), key); err != nil {
+	message, err := c.compose(seat, query, key, row)
+	if err != nil {
 		return result, err
-	}
-	if row != nil {
-		if message, err = c.database.schema.appendRow(appendText(message, "row"), row); err != nil {
-			return result, err
-		}
 	}
 	return c.ask(ctx, seat, message)
 }
 
-// ask sends a message whose memory is the seat's record, and finds the result of its one statement in the answer, which takes its place.
+// compose makes the message of a query on a record. It is masked on its way into the request, so it is made elsewhere first: where the answer
+// will go.
+func (c *client) compose(seat *wire.Seat, query string, key corpus.Key, row *corpus.Row) (message []byte, err error) {
+	parameters := 1
+	if row != nil {
+		parameters = 2
+	}
+	message = appendQuery(seat.Record.Bytes, seat.ID, query, parameters)
+	if message, err = c.database.schema.appendKey(appendText(message, "id"), key); err != nil || row == nil {
+		return message, err
+	}
+	return c.database.schema.appendRow(appendText(message, "row"), row)
+}
+
+// ask sends a message and finds the result of its one statement in the answer.
 func (c *client) ask(ctx context.Context, seat *wire.Seat, message []byte) (result span, err error) {
+	request(seat, message)
+	for try := 0; ; try++ {
+		if err = c.link.Do(ctx, seat); err == nil {
+			result, err = only(seat.Record.Bytes, seat.ID)
+		}
+		if !c.again(ctx, seat, try, err) {
+			return result, err
+		}
+	}
+}
+
+// request makes a message whose memory is the seat's record the seat's request. The answer takes its place.
+func request(seat *wire.Seat, message []byte) {
 	seat.Request = appendFrame(seat.Request, frameBinary, message)
 	seat.Record.Bytes = message[:0]
-	if err := c.link.Do(ctx, seat); err != nil {
-		return result, err
-	}
-	return only(seat.Record.Bytes, seat.ID)
 }
 
 // Decode converts the record into values.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/durabench/durabench/activities"
 	"github.com/durabench/durabench/infra/home"
+	"github.com/durabench/durabench/infra/process"
 	"github.com/durabench/durabench/workflows"
 )
 
@@ -40,10 +41,18 @@ type Options struct {
 	AgentIdle time.Duration
 	// StopTimeout is how long activities may take to let go; 0 is DefaultStopTimeout.
 	StopTimeout time.Duration
+	// Temporal names the server that the runs are on, for others who find this machine held by one, and to tell its runs from those of other
+	// servers: the address with the namespace.
+	Temporal string
+	// Namespace is that of the client; empty is the default one.
+	Namespace string
 	// Logger is told of starts and stops; nil is silence. What the SDK logs goes to the client's own logger.
 	Logger *slog.Logger
 	// Ready, if set, is called once the queues are served.
 	Ready func()
+
+	// data is where this installation keeps its things: it names the owner of what is started.
+	data string
 }
 
 // Run serves the host's queue, and with Control the workflows, until ctx ends or a worker cannot go on. The end of ctx is no error: it is
@@ -63,6 +72,17 @@ func Run(ctx context.Context, c client.Client, o Options) error {
 	if err != nil {
 		return err
 	}
+	o.reclaim(ctx)
+	relieved := make(chan struct{})
+	relieving, stop := context.WithCancel(ctx)
+	go func() {
+		defer close(relieved)
+		o.relieve(relieving, c)
+	}()
+	defer func() {
+		stop()
+		<-relieved
+	}()
 	o.Logger.Info("worker serves", "host", o.Host, "queue", workflows.HostQueue(o.Host), "control", o.Control, "work", o.Work)
 	if o.Ready != nil {
 		o.Ready()
@@ -100,6 +120,8 @@ func (o *Options) complete() error {
 		o.Work, problem = home.Work()
 		err = errors.Join(err, problem)
 	}
+	o.data, problem = home.Data()
+	err = errors.Join(err, problem)
 	if o.AgentIdle <= 0 {
 		o.AgentIdle = DefaultAgentIdle
 	}
@@ -118,15 +140,18 @@ func (o *Options) start(c client.Client, fatal func(error)) ([]worker.Worker, er
 		// One thing at a time on a machine that is measured. Whole runs are kept apart by more than this.
 		MaxConcurrentActivityExecutionSize: 1,
 		DisableWorkflowWorker:              true,
+		Identity:                           process.Self(), // by which it is known to be gone, see relieve
 		WorkerStopTimeout:                  o.StopTimeout,
 		// Activities choose their own pace; the default would hold their heartbeats back for most of the timeout.
 		MaxHeartbeatThrottleInterval: time.Second,
 		OnFatalError:                 fatal,
 	})
-	host.RegisterActivity(&activities.Host{Name: o.Host, Work: o.Work})
-	host.RegisterActivity(&activities.Server{Logger: o.Logger})
-	host.RegisterActivity(&activities.Agent{})
-	host.RegisterActivity(&activities.Leg{Executable: o.Executable, Idle: o.AgentIdle})
+	reaper := o.reaper(c)
+	machine := &activities.Machine{LockDir: reaper.LockDir, Journal: reaper.Journal, Temporal: o.Temporal, Ours: ours, Logger: o.Logger}
+	host.RegisterActivity(&activities.Host{Name: o.Host, Work: o.Work, Machine: machine, Reaper: reaper})
+	host.RegisterActivity(&activities.Server{Logger: o.Logger, Owner: o.data})
+	host.RegisterActivity(&activities.Agent{Machine: machine})
+	host.RegisterActivity(&activities.Leg{Executable: o.Executable, Idle: o.AgentIdle, Machine: machine})
 	host.RegisterActivity(&activities.Dataset{})
 	host.RegisterActivity(&activities.Results{})
 	host.RegisterActivity(&activities.Matrix{Logger: o.Logger})

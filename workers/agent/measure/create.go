@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/durabench/durabench/bench/load"
-	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/workers/agent"
 )
 
@@ -13,10 +12,11 @@ func (s *session) create(ctx context.Context, task agent.Task) agent.Outcome {
 	step := task.Step
 	slots := s.rowSlots(step.Clients * step.Threads)
 	return s.leg(ctx, task, work{
-		worker: func(client drivers.Client) load.Worker {
-			return &writer{corpus: s.corpus, write: client.Create, version: step.Version, slots: make([]rowSlot, slots)}
+		worker: func(client int) load.Worker {
+			return &writer{corpus: s.corpus, write: s.database.clients[client].Create, version: step.Version, slots: make([]rowSlot, slots)}
 		},
-		back: &readback{samples: step.Samples, version: step.Version},
-		rows: &step.Samples,
+		checksLater: true,
+		back:        &readback{samples: step.Samples, version: step.Version},
+		rows:        &step.Samples,
 	})
 }

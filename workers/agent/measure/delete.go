@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/durabench/durabench/bench/load"
-	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/workers/agent"
 )
 
@@ -14,11 +13,12 @@ func (s *session) delete(ctx context.Context, task agent.Task) agent.Outcome {
 	slots := keySlots(step.Clients * step.Threads)
 	left := s.setup.Spec.Samples - step.Samples
 	return s.leg(ctx, task, work{
-		worker: func(client drivers.Client) load.Worker {
-			return &remover{corpus: s.corpus, client: client, slots: make([]keySlot, slots)}
+		worker: func(client int) load.Worker {
+			return &remover{corpus: s.corpus, client: s.database.clients[client], slots: make([]keySlot, slots)}
 		},
-		back: &readback{samples: step.Samples, absent: true},
-		rows: &left,
-		gone: true,
+		checksLater: true,
+		back:        &readback{samples: step.Samples, absent: true},
+		rows:        &left,
+		gone:        true,
 	})
 }

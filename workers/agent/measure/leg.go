@@ -17,14 +17,34 @@ import (
 
 // work is what differs between the kinds of legs.
 type work struct {
+	// prepare makes the leg ready once the database is, off the clock, and fills in what is known of the leg before; nil when there is nothing
+	// to do. A refusal is why the leg is not timed.
+	prepare func(ctx context.Context, leg *result.Leg) (*refusal, error)
 	// worker makes the worker of one client's thread.
-	worker func(client drivers.Client) load.Worker
+	worker func(client int) load.Worker
+	// kinds names the kinds of operations of workers that sort them.
+	kinds []string
+	// report fills in what the workers know of a leg that has been run, nil when they know nothing more.
+	report func(measured *load.Result, leg *result.Leg)
+	// verify checks, off the clock, what else the leg has left; nil when there is nothing else.
+	verify func(ctx context.Context, leg *result.Leg) error
+	// checksLater tells that answers are not checked while the leg runs: what is written is checked after it.
+	checksLater bool
 	// back says how what was written is checked after the leg; nil for legs that write nothing.
 	back *readback
 	// rows is how many rows there must be after the leg when none of its operations failed; nil when they are not counted.
 	rows *int64
+	// per is how many rows an operation writes, 0 for one.
+	per int64
 	// gone tells that failed operations leave rows too many, not too few.
 	gone bool
+}
+
+// refusal is why a leg is not timed.
+type refusal struct {
+	verdict  result.Verdict
+	why      string
+	measured *result.Measured // what was found before; nil when the verdict has none
 }
 
 // leg runs one timed leg and judges it.
@@ -32,26 +52,64 @@ func (s *session) leg(ctx context.Context, task agent.Task, w work) agent.Outcom
 	if err := s.ready(ctx, task); err != nil {
 		return failed(task, err)
 	}
-	step, spec := task.Step, s.setup.Spec
-	leg := legOf(step)
-	facts := s.facts(task)
-	// Until a leg that writes has come to its end, the data is in no state that a later leg may rely on.
-	s.trusted = step.Effect == plan.ReadOnly
-
-	verify := s.verification()
-	if w.back != nil {
-		verify = load.VerifyNone // what is written is checked after the leg
+	leg := legOf(task.Step)
+	if w.prepare != nil {
+		refused, err := w.prepare(ctx, &leg)
+		if err != nil {
+			return failed(task, err)
+		}
+		if refused != nil {
+			leg.Verdict, leg.Why, leg.Measured = refused.verdict, refused.why, refused.measured
+			return agent.Outcome{Leg: &leg}
+		}
 	}
+	run, err := s.loadLeg(task, w)
+	if err != nil {
+		return failed(task, err)
+	}
+	return s.measure(ctx, task, w, leg, func(ctx context.Context) (*load.Result, error) {
+		return load.Run(ctx, run, func(client, _ int) (load.Worker, error) { return w.worker(client), nil })
+	})
+}
 
-	task.Say("")
-	usage := s.sample()
-	measured, err := load.Run(ctx, load.Leg{
+// loadLeg says what to run.
+func (s *session) loadLeg(task agent.Task, w work) (load.Leg, error) {
+	step, spec := task.Step, s.setup.Spec
+	leg := load.Leg{
 		Clients: step.Clients, Threads: step.Threads, Samples: step.Samples,
 		OperationTimeout: time.Duration(spec.OperationTimeout), MaxErrorRate: spec.MaxErrorRate,
-		Verify: verify, Classify: classify, Progress: task.Progress,
-	}, func(client, _ int) (load.Worker, error) {
-		return w.worker(s.database.clients[client]), nil
-	})
+		Verify: s.verification(), Classify: classify, Progress: task.Progress, Kinds: w.kinds,
+	}
+	if w.checksLater {
+		leg.Verify = load.VerifyNone
+	}
+	if t := step.Timing; t != nil {
+		leg.Warmup, leg.Window, leg.Keys = time.Duration(t.Warmup), time.Duration(t.Window), max(s.rowsOf(step), 1)
+		leg.MinSamples, leg.MaxSamples = t.MinSamples, t.MaxSamples
+	}
+	if step.Rate != nil {
+		schedule, err := load.NewSchedule(step.Rate.PerSecond, step.Rate.Poisson, spec.Seed)
+		if err != nil {
+			return leg, &problem{agent.ErrorSpec, err}
+		}
+		leg.Pacing = schedule
+	}
+	return leg, nil
+}
+
+// measure runs what a leg measures, watches the machine meanwhile, checks afterwards what was written, and judges the leg.
+func (s *session) measure(
+	ctx context.Context, task agent.Task, w work, leg result.Leg, run func(context.Context) (*load.Result, error),
+) agent.Outcome {
+	facts := s.facts(task, &leg)
+	// Until a leg that writes has come to its end, the data is in no state that a later leg may rely on.
+	s.trusted = task.Step.Effect == plan.ReadOnly
+
+	task.Say("")
+	before := leg.Measured // of what was done before the clock
+	usage := s.sample()
+	retried := s.database.retries()
+	measured, err := run(ctx)
 	serverUsage, serverNote, agentUsage, agentNote := usage.stop()
 	if measured != nil && measured.Stopped == load.StoppedStuck {
 		s.forsake()
@@ -73,6 +131,11 @@ func (s *session) leg(ctx context.Context, task agent.Task, w work) agent.Outcom
 	}
 	leg.Measured.Server, leg.Measured.ServerNote = serverUsage, serverNote
 	leg.Measured.Agent, leg.Measured.AgentNote = agentUsage, agentNote
+	leg.Measured.Retries = retried()
+	s.addWork(task.Step, measured, before, &leg)
+	if w.report != nil {
+		w.report(measured, &leg)
+	}
 	if measured.Stopped == "" && facts.Error == "" && !facts.Cancelled {
 		if err := s.verify(ctx, task, w, &leg); err != nil {
 			facts.Error, facts.Cancelled = err.Error(), ctx.Err() != nil
@@ -84,6 +147,24 @@ func (s *session) leg(ctx context.Context, task agent.Task, w work) agent.Outcom
 		s.trusted = true
 	}
 	return agent.Outcome{Leg: &leg}
+}
+
+// addWork adds what follows from the step and from what was done before the clock.
+func (s *session) addWork(step plan.Step, measured *load.Result, before *result.Measured, leg *result.Leg) {
+	m := leg.Measured
+	if before != nil {
+		m.WholeCheck = before.WholeCheck
+		m.Checked += before.Checked
+	}
+	if m.OpenLoop != nil {
+		m.OpenLoop.Offered, m.OpenLoop.Arrival = step.Rate.PerSecond, "constant"
+		if step.Rate.Poisson {
+			m.OpenLoop.Arrival = "poisson"
+		}
+	}
+	if step.Timing != nil {
+		m.Steady = result.SteadyFrom(measured)
+	}
 }
 
 // forsake gives up a database whose client does not come back from an operation. Closing it may hang as well, so nobody waits for that.
@@ -107,22 +188,33 @@ func (s *session) verify(ctx context.Context, task agent.Task, w work, leg *resu
 			return err
 		}
 		if rows != nil {
-			m.RowsAfter, m.RowsWanted = rows, wantedAfter(*w.rows, *rows, m.Failed, w.gone)
+			m.RowsAfter, m.RowsWanted = rows, wantedAfter(*w.rows, *rows, m.Failed*max(w.per, 1), w.gone)
 		}
 	}
-	if w.back == nil {
-		return nil
+	if w.back != nil {
+		back := *w.back
+		back.excused = m.Failed * max(w.per, 1)
+		task.Say("reading rows back")
+		found, err := s.readBack(ctx, back, s.verification())
+		found.into(m)
+		if err != nil {
+			return err
+		}
 	}
-	back := *w.back
-	back.excused = m.Failed
-	task.Say("reading rows back")
-	found, err := s.readBack(ctx, back, s.verification())
-	m.Checked += found.checked
-	m.Wrong += found.wrong
-	for _, example := range found.examples {
+	if w.verify != nil {
+		return w.verify(ctx, leg)
+	}
+	return nil
+}
+
+// into adds what was found to a leg's.
+func (f findings) into(m *result.Measured) {
+	m.ReadBack += f.checked
+	m.Checked += f.checked
+	m.Wrong += f.wrong
+	for _, example := range f.examples {
 		m.Examples = append(m.Examples, result.Mismatch(example))
 	}
-	return err
 }
 
 // wantedAfter is how many rows there must be after a leg. Of operations that failed nobody knows whether they were carried out, so with
@@ -139,13 +231,13 @@ func wantedAfter(want, counted, failed int64, gone bool) *int64 {
 }
 
 // facts gathers what is known of a leg before it runs.
-func (s *session) facts(task agent.Task) result.Facts {
+func (s *session) facts(task agent.Task, leg *result.Leg) result.Facts {
 	spec := s.setup.Spec
 	cores := float64(host.Resources().CPUs)
 	calibrates := s.engine.Family == drivers.FamilyCalibration
 	facts := result.Facts{
 		Planned: task.Step.Samples, InFlight: task.Step.Clients * task.Step.Threads,
-		Proof: result.ProofOf(string(task.Step.Kind)), VerifyOff: spec.Verify == load.VerifyNone,
+		Proof: proofOf(task.Step, leg), Explain: leg.Explain, VerifyOff: spec.Verify == load.VerifyNone,
 		Calibrates: calibrates, Embedded: s.setup.Server == string(drivers.Embedded),
 		AgentCPUs: cores, Calibration: s.calibration,
 	}
@@ -156,6 +248,17 @@ func (s *session) facts(task agent.Task) result.Facts {
 		facts.Proof = result.Proof{} // nothing is stored, so nothing can be proven
 	}
 	return facts
+}
+
+// proofOf returns what must be known before the leg's answers count as right.
+func proofOf(step plan.Step, leg *result.Leg) result.Proof {
+	switch {
+	case step.Kind == plan.ScanLeg && leg.Scan != nil:
+		return result.ProofOfScan(leg.Scan, step.Scan.Expect != nil)
+	case step.Kind == plan.BatchLeg && leg.Batch != nil:
+		return result.ProofOfBatch(leg.Batch)
+	}
+	return result.ProofOf(string(step.Kind))
 }
 
 // verification says which answers are checked: as asked, and none of an engine that stores nothing.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/durabench/durabench/bench/load"
-	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/workers/agent"
 )
 
@@ -14,8 +13,8 @@ func (s *session) read(ctx context.Context, task agent.Task) agent.Outcome {
 	slots := keySlots(step.Clients * step.Threads)
 	checks := newChecks(s.corpus)
 	return s.leg(ctx, task, work{
-		worker: func(client drivers.Client) load.Worker {
-			return &reader{corpus: s.corpus, client: client, checks: checks, version: step.Version, slots: make([]keySlot, slots)}
+		worker: func(client int) load.Worker {
+			return &reader{corpus: s.corpus, client: s.database.clients[client], checks: checks, version: step.Version, slots: make([]keySlot, slots)}
 		},
 	})
 }

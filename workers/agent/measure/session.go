@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/plan"
@@ -29,6 +30,12 @@ type session struct {
 	trusted bool
 	// mark is what the data is known by; nil before it was made, and for databases that keep none.
 	mark *mark
+	// pairs are those of the last leg with exchanges, until it is restored; nil when what has changed is not known.
+	pairs *pairs
+	// stirred is what the last mixed leg has written, until it is restored; likewise.
+	stirred *stirred
+	// unbuilt has the indexes that could not be built, by name, with the reason.
+	unbuilt map[string]refusal
 	// notes is what has happened to the data in the running step, for its result.
 	notes []result.Interruption
 }
@@ -58,13 +65,20 @@ func newSession(
 // Run does one step.
 func (s *session) Run(ctx context.Context, task agent.Task) agent.Outcome {
 	kinds := map[plan.Kind]func(*session, context.Context, agent.Task) agent.Outcome{
-		plan.Prepare:   (*session).prepare,
-		plan.Attach:    (*session).attach,
-		plan.Calibrate: (*session).calibrate,
-		plan.Create:    (*session).create,
-		plan.Read:      (*session).read,
-		plan.Update:    (*session).update,
-		plan.Delete:    (*session).delete,
+		plan.Prepare:    (*session).prepare,
+		plan.Attach:     (*session).attach,
+		plan.Calibrate:  (*session).calibrate,
+		plan.Create:     (*session).create,
+		plan.Read:       (*session).read,
+		plan.Update:     (*session).update,
+		plan.Delete:     (*session).delete,
+		plan.Truth:      (*session).truth,
+		plan.ScanLeg:    (*session).scan,
+		plan.IndexBuild: (*session).buildIndex,
+		plan.IndexDrop:  (*session).dropIndex,
+		plan.Analyze:    (*session).analyze,
+		plan.Restore:    (*session).restoreRows,
+		plan.BatchLeg:   (*session).batch,
 	}
 	run, ok := kinds[task.Step.Kind]
 	if !ok {
@@ -125,6 +139,9 @@ func failed(task agent.Task, err error) agent.Outcome {
 	}
 	leg := legOf(step)
 	leg.Verdict, leg.Why = result.Failed, err.Error()
+	if unsupported, ok := errors.AsType[drivers.Unsupported](err); ok {
+		leg.Verdict, leg.Why = result.Unsupported, unsupported.Why
+	}
 	switch classOf(err) {
 	case agent.ErrorDataset:
 		if task.Attempt == 1 {
@@ -138,7 +155,11 @@ func failed(task agent.Task, err error) agent.Outcome {
 
 // legOf returns a step's leg without anything measured.
 func legOf(step plan.Step) result.Leg {
-	return result.Leg{
+	leg := result.Leg{
 		ID: step.ID, Title: step.Title, Kind: string(step.Kind), Clients: step.Clients, Threads: step.Threads, Planned: step.Samples,
 	}
+	if step.Timing != nil {
+		leg.WarmupNs, leg.WindowNs = time.Duration(step.Timing.Warmup).Nanoseconds(), time.Duration(step.Timing.Window).Nanoseconds()
+	}
+	return leg
 }

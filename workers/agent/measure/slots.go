@@ -30,15 +30,20 @@ type rowSlot struct {
 // keySlots returns how many reads or deletes each of the workers makes ready at once.
 func keySlots(workers int) int { return slotsOf(workers, int(unsafe.Sizeof(keySlot{}))) }
 
-// rowSlots does the same for writes, by the size of the first rows.
+// rowSlots does the same for writes.
 func (s *session) rowSlots(workers int) int {
+	return slotsOf(workers, s.rowSize()+int(unsafe.Sizeof(rowSlot{})))
+}
+
+// rowSize is the memory of a row, by the size of the first ones.
+func (s *session) rowSize() int {
 	var row corpus.Row
 	size := 0
 	for index := range uint64(8) {
 		s.corpus.Row(&row, index, 0)
 		size = max(size, len(row.AppendBinary(nil, s.corpus.Template()))+valuesSize(row.Columns))
 	}
-	return slotsOf(workers, size+int(unsafe.Sizeof(rowSlot{})))
+	return size
 }
 
 // valuesSize is the memory of the values themselves, nested ones included.

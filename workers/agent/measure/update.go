@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/durabench/durabench/bench/load"
-	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/workers/agent"
 )
 
@@ -14,10 +13,11 @@ func (s *session) update(ctx context.Context, task agent.Task) agent.Outcome {
 	slots := s.rowSlots(step.Clients * step.Threads)
 	rows := s.setup.Spec.Samples
 	return s.leg(ctx, task, work{
-		worker: func(client drivers.Client) load.Worker {
-			return &writer{corpus: s.corpus, write: client.Update, version: step.Version, slots: make([]rowSlot, slots)}
+		worker: func(client int) load.Worker {
+			return &writer{corpus: s.corpus, write: s.database.clients[client].Update, version: step.Version, slots: make([]rowSlot, slots)}
 		},
-		back: &readback{samples: step.Samples, version: step.Version},
-		rows: &rows,
+		checksLater: true,
+		back:        &readback{samples: step.Samples, version: step.Version},
+		rows:        &rows,
 	})
 }
