@@ -54,6 +54,8 @@ type Harness struct {
 	OtherWords string
 	// NoPlans is why the plans of a peer that stands in for the engine's own server prove nothing; empty for a real server.
 	NoPlans string
+	// NotAtomic is why modifications on a peer that stands in for the engine's own server may lose each other's rows; empty for a real server.
+	NotAtomic string
 	// Splits is the largest batch of small rows that is one request, by operation (BatchCreate and so on), where the driver splits by number of rows.
 	Splits map[string]int
 	// Conflicts is why the engine refuses a write, with class conflict, that meets another write of the same row; empty when it makes the one wait
