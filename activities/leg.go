@@ -71,7 +71,7 @@ type StepResult struct {
 // measuring without a worker, or has finished, and nothing is repeated. When the workflow is cancelled the step is, too, and what it has
 // measured until then is its result. A step whose database server was lost is a result that says so: the workflow brings the server back.
 func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
-	failures := failuresBefore(ctx)
+	begun, failures := time.Now(), failuresBefore(ctx)
 	beat := startBeat(ctx, Heartbeat{Step: in.Step.ID, Waiting: "starting the agent", Failures: failures})
 	defer beat.stop()
 	ctx, release := untilStop(ctx)
@@ -88,9 +88,7 @@ func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
 	defer client.Close()
 	var interruptions []result.Interruption
 	if status.Adopted && activity.GetInfo(ctx).Attempt > 1 {
-		interruptions = append(interruptions, result.Interruption{
-			At: time.Now().UTC(), Cause: CauseWorkerLost, Note: "another attempt took over waiting; the agent went on and nothing was repeated",
-		})
+		interruptions = append(interruptions, takenOver(client.Info(), status, begun))
 		activity.GetLogger(ctx).Info("step is taken over", "step", in.Step.ID, "state", status.State)
 	}
 	outcome, err := client.Wait(ctx, in.Step.ID, func(s agent.Status) {
@@ -110,6 +108,21 @@ func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
 		interruptions = append(interruptions, serverEnds(ctx, in.Server, outcome.Leg)...)
 	}
 	return l.conclude(in, outcome, interruptions, lost)
+}
+
+// takenOver tells how an attempt that began then has found its step, which an earlier attempt had the agent begin.
+func takenOver(agentInfo agent.Info, status agent.Status, begun time.Time) result.Interruption {
+	found := result.Interruption{At: time.Now().UTC(), Cause: CauseWorkerLost}
+	switch {
+	case agentInfo.Started.After(begun):
+		// This attempt has started it: the one that ran the step is gone, and was so when the step had come to its end.
+		found.Cause, found.Note = agent.CauseAgentLost, "the agent ended when the leg was over; its result was on disk and nothing was repeated"
+	case status.State == agent.Finished:
+		found.Note = "another attempt took over waiting when the leg was over; nothing was repeated"
+	default:
+		found.Note = "another attempt took over waiting; the agent went on and nothing was repeated"
+	}
+	return found
 }
 
 // failuresBefore returns how many attempts before this one, in a row, found no agent.

@@ -14,8 +14,8 @@ import (
 //
 //	create   INSERT of all rows
 //	read     SELECT … WHERE id IN (…)
-//	update   INSERT … ON DUPLICATE KEY UPDATE in a transaction, that is rolled back when a row was not there: neither product has an UPDATE of many
-//	         rows to values of their own that both take with parameters
+//	update   MySQL: UPDATE … JOIN (VALUES …); MariaDB: INSERT … ON DUPLICATE KEY UPDATE in a transaction, that is rolled back when a row was not there
+//	         (schema.replaceSQL)
 //	delete   DELETE … WHERE id IN (…)
 const (
 	// mostValues is how many values a prepared statement can have: the protocol counts them in 16 bits.
@@ -130,7 +130,7 @@ func (c *client) ReadBatch(ctx context.Context, keys []corpus.Key, answer *drive
 		return nil
 	})
 	if err == nil && answer.Rows != int64(len(keys)) {
-		return requests, drivers.ErrNotFound
+		err = drivers.ErrNotFound
 	}
 	return requests, err
 }
@@ -146,18 +146,14 @@ func (c *client) UpdateBatch(ctx context.Context, keys []corpus.Key, rows []*cor
 			if err != nil {
 				return err
 			}
-			n := next - from
-			changed := int64(0)
-			err = s.transaction(&requests, func() (err error) {
+			if c.database.product.MariaDB {
+				err = c.replaceInserting(ctx, s, &requests, keys[from:next], rows[from:next])
+			} else {
 				requests++
-				changed, err = s.runSized(ctx, replaceMany, n)
-				if err == nil && changed != int64(2*n) {
-					err = errUnsure
+				var found int64
+				if found, err = s.runSized(ctx, replaceMany, next-from); err == nil && found != int64(next-from) {
+					err = drivers.ErrNotFound
 				}
-				return err
-			})
-			if errors.Is(err, errUnsure) {
-				err = c.replaceSurely(ctx, s, &requests, keys[from:next], rows[from:next])
 			}
 			if err != nil {
 				return err
@@ -167,6 +163,22 @@ func (c *client) UpdateBatch(ctx context.Context, keys []corpus.Key, rows []*cor
 		return nil
 	})
 	return requests, err
+}
+
+// replaceInserting replaces the rows gathered, by a statement that would add those that are not there.
+func (c *client) replaceInserting(ctx context.Context, s *session, requests *int, keys []corpus.Key, rows []*corpus.Row) error {
+	err := s.transaction(requests, func() error {
+		*requests++
+		changed, err := s.runSized(ctx, replaceMany, len(keys))
+		if err == nil && changed != int64(2*len(keys)) {
+			err = errUnsure
+		}
+		return err
+	})
+	if errors.Is(err, errUnsure) {
+		return c.replaceSurely(ctx, s, requests, keys, rows)
+	}
+	return err
 }
 
 // errUnsure says that of the rows of a batch some were not there or had their new values already: a row that was changed counts as two, both
