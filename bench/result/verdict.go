@@ -35,8 +35,6 @@ func ProofOf(kind string) Proof {
 		return Proof{Content: true, Count: true}
 	case "delete":
 		return Proof{Count: true}
-	case "mix":
-		return Proof{Content: true}
 	}
 	return Proof{}
 }

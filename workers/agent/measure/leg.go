@@ -72,6 +72,9 @@ func (s *session) leg(ctx context.Context, task agent.Task, w work) agent.Outcom
 	})
 }
 
+// unendingKeys is how many operations a windowed leg numbers before it begins again: it never does.
+const unendingKeys = 1 << 62
+
 // loadLeg says what to run.
 func (s *session) loadLeg(task agent.Task, w work) (load.Leg, error) {
 	step, spec := task.Step, s.setup.Spec
@@ -84,7 +87,7 @@ func (s *session) loadLeg(task agent.Task, w work) (load.Leg, error) {
 		leg.Verify = load.VerifyNone
 	}
 	if t := step.Timing; t != nil {
-		leg.Warmup, leg.Window, leg.Keys = time.Duration(t.Warmup), time.Duration(t.Window), max(s.rowsOf(step), 1)
+		leg.Warmup, leg.Window, leg.Keys = time.Duration(t.Warmup), time.Duration(t.Window), unendingKeys
 		leg.MinSamples, leg.MaxSamples = t.MinSamples, t.MaxSamples
 	}
 	if step.Rate != nil {
@@ -255,6 +258,8 @@ func proofOf(step plan.Step, leg *result.Leg) result.Proof {
 		return result.ProofOfScan(leg.Scan, step.Scan.Expect != nil)
 	case step.Kind == plan.BatchLeg && leg.Batch != nil:
 		return result.ProofOfBatch(leg.Batch)
+	case step.Kind == plan.MixLeg:
+		return result.Proof{Content: true, Count: step.Effect != plan.ReadOnly}
 	}
 	return result.ProofOf(string(step.Kind))
 }
