@@ -20,6 +20,8 @@ type Run struct {
 	Spec spec.Spec `json:"spec"`
 	// Dir is the run's working directory on its host, as PrepareHost made it.
 	Dir string `json:"dir,omitempty"`
+	// Placed says where agent and server belong, as PrepareHost found.
+	Placed Placed `json:"placed,omitzero"`
 	// Store is where results are kept, as store.Open takes it.
 	Store string `json:"store"`
 }

@@ -114,7 +114,7 @@ func assemble(ctx context.Context, kept store.Store, in AssembleInput, workflowI
 			Seed: spec.Seed, Digest: rows.Digest(), Rows: spec.Samples, Key: string(spec.Key), Random: spec.Random,
 			RowSize: meanRowSize(rows, spec.Samples),
 		},
-		Engine: engine, Host: in.Host.Host, Calibration: calibration, Legs: legs,
+		Engine: engine, Host: in.Host.Host, Isolation: in.Host.Isolation, Calibration: calibration, Legs: legs,
 	}
 	document.Run.Verdict, document.Run.Why = judge(legs, in)
 	if spec.ShowSample {
@@ -151,7 +151,9 @@ func gatherLegs(ctx context.Context, kept store.Store, in AssembleInput) ([]resu
 			}
 			legs = append(legs, *leg)
 		case errors.Is(err, store.ErrNotFound):
-			legs = append(legs, unmeasured(step, result.NotRun, "the run ended before it"))
+			// Every leg that this run has not stored is among the missing. A store that lacks one is not what it was: it may be a directory
+			// whose file system is not mounted.
+			return nil, passing(TypeInfrastructure, fmt.Errorf("leg %s was stored and is not there: is %s the store that it was?", step.ID, in.Run.Store))
 		default:
 			return nil, passing(TypeInfrastructure, fmt.Errorf("read leg %s: %w", step.ID, err))
 		}

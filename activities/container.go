@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,11 +34,11 @@ func (s *Server) startContainer(ctx context.Context, beat *beat, engine drivers.
 	}
 	defer client.Close()
 	options := docker.Options{
-		Engine: engine.Title, Name: engine.Name, Server: engine.Server, RunID: run.ID, Step: "server",
+		Engine: engine.Title, Name: engine.Name, Server: engine.Server, RunID: run.ID, Step: "server", Owner: s.Owner,
 		Image: run.Spec.Image, Pull: docker.PullPolicy(run.Spec.Pull),
 		Progress: func(p docker.Progress) { beat.set(Heartbeat{Waiting: pullText(p)}) },
-		Profile:  config.Profile, Tier: config.Tier, Resources: drivers.Resources(host.Resources()), Connections: connections,
-		CPUs: run.Spec.CPUs, MemoryBytes: run.Spec.Memory, Loaded: run.Spec.Mode == spec.ModeQuery, KeepOnFailure: run.Spec.KeepOnFailure,
+		Profile:  config.Profile, Tier: config.Tier, Resources: resourcesOf(run), Connections: connections,
+		CPUs: cmp.Or(run.Spec.CPUs, run.Placed.Server.CPUList()), MemoryBytes: run.Spec.Memory, Loaded: run.Spec.Mode == spec.ModeQuery, KeepOnFailure: run.Spec.KeepOnFailure,
 		Ready: func(ctx context.Context, running *docker.Running) error {
 			beat.set(Heartbeat{Waiting: "waiting for the server in its container"})
 			config.Endpoint, config.Credentials = running.Endpoint, running.Credentials
@@ -51,10 +52,28 @@ func (s *Server) startContainer(ctx context.Context, beat *beat, engine drivers.
 	if err != nil {
 		return StartedServer{}, s.containerError(run, err)
 	}
+	if err := rank(run, running); err != nil {
+		running.Warnings = append(running.Warnings, err.Error())
+	}
 	return StartedServer{
 		Mode: drivers.Docker, Endpoint: running.Endpoint, PID: running.PID, Container: running.Container, Start: running.Started,
 		Image: running.Image, ImageDigest: running.ImageDigest, Direct: &running.Direct, Warnings: running.Warnings, Profile: settingsOf(running.Settings),
 	}, nil
+}
+
+// rank gives the container's processes the priorities that isolation asks for. CPUs and limits are the container's own.
+func rank(run Run, running *docker.Running) error {
+	placement := host.Placement{Nice: run.Placed.Server.Nice, IO: run.Placed.Server.IO}
+	switch {
+	case placement.Nice == nil && placement.IO == "":
+		return nil
+	case running.PID == 0:
+		return errors.New("nice and ionice do not reach the server: the container engine keeps its processes elsewhere")
+	}
+	if err := placement.Place(running.PID); err != nil {
+		return fmt.Errorf("nice and ionice do not reach the server: %w", err)
+	}
+	return nil
 }
 
 // containerError tells what to do about a container that could not be started: try another way, give up, or try again.

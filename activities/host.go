@@ -9,6 +9,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/durabench/durabench/activities/secrets"
 	"github.com/durabench/durabench/bench/result"
@@ -26,6 +30,10 @@ type Host struct {
 	Name string
 	// Work is the directory below which every run has a working directory of its own.
 	Work string
+	// Machine is had for each run alone; nil has none of it held nor isolated, as in tests.
+	Machine *Machine
+	// Reaper removes what runs that are over have left; nil removes nothing.
+	Reaper *Reaper
 }
 
 // PreparedHost is the machine as a run found it.
@@ -33,13 +41,30 @@ type PreparedHost struct {
 	Dir     string         `json:"dir"` // the run's working directory
 	Host    result.Host    `json:"host"`
 	Harness result.Harness `json:"harness"`
+	// Isolation is what was done so that the machine is the run's alone, and Placed where agent and server belong for it.
+	Isolation *result.Isolation `json:"isolation,omitempty"`
+	Placed    Placed            `json:"placed,omitzero"`
 }
 
 // PrepareHost makes the run's working directory and makes sure, before anything starts, that the run can be measured and kept here: the
-// engine is in this build, data and results can be written, there is room for them, and a query run finds what it asks for.
+// engine is in this build, data and results can be written, there is room for them, and a query run finds what it asks for. Then it has the
+// machine for this run alone: what runs that are over have left is removed, the machine's lock taken, and the isolation done.
 func (h *Host) PrepareHost(ctx context.Context, run Run) (PreparedHost, error) {
 	beat := startBeat(ctx, Heartbeat{Waiting: "preparing the host"})
 	defer beat.stop()
+	ctx, release := untilStop(ctx)
+	defer release()
+	prepared, err := h.prepare(ctx, beat, run)
+	switch {
+	case err != nil && (stopping(ctx) || errors.Is(context.Cause(ctx), errStopping)):
+		return prepared, draining("the host is prepared by the next one")
+	case err != nil && cancelled(ctx):
+		return prepared, temporal.NewCanceledError(err.Error())
+	}
+	return prepared, err
+}
+
+func (h *Host) prepare(ctx context.Context, beat *beat, run Run) (PreparedHost, error) {
 	engine, err := known(run.Spec)
 	if err := errors.Join(plainID(run.ID), err); err != nil {
 		return PreparedHost{}, permanent(TypeSpec, err)
@@ -49,6 +74,9 @@ func (h *Host) PrepareHost(ctx context.Context, run Run) (PreparedHost, error) {
 		return PreparedHost{}, permanent(TypePreflight, fmt.Errorf("make the run's working directory: %w", err))
 	}
 	run.Dir = dir
+	if err := writeOwner(dir, Owner{Run: run, Temporal: h.temporal()}); err != nil {
+		return PreparedHost{}, permanent(TypePreflight, err)
+	}
 	data := dataPath(run, engine)
 	if err := h.checkData(run, data); err != nil {
 		return PreparedHost{}, err
@@ -56,11 +84,44 @@ func (h *Host) PrepareHost(ctx context.Context, run Run) (PreparedHost, error) {
 	if err := checkStore(ctx, run.Store); err != nil {
 		return PreparedHost{}, err
 	}
-	fingerprint := host.Fingerprint(ctx, data)
-	if h.Name != "" {
-		fingerprint.Name = h.Name
+	prepared := PreparedHost{Dir: dir, Harness: build.Harness()}
+	if h.Reaper != nil {
+		beat.set(Heartbeat{Waiting: "removing what earlier runs left"})
+		h.Reaper.before(ctx, run.ID)
 	}
-	return PreparedHost{Dir: dir, Host: fingerprint, Harness: build.Harness()}, nil
+	if h.Machine != nil {
+		if err := h.Machine.awaitHold(ctx, beat, run.ID); err != nil {
+			return PreparedHost{}, err
+		}
+		var err error
+		if prepared.Placed, prepared.Isolation, err = h.Machine.isolate(ctx, run, beat); err != nil {
+			if problem := h.Machine.release(run.ID); problem != nil {
+				activity.GetLogger(ctx).Warn("the machine is not let go", "error", problem)
+			}
+			return prepared, err
+		}
+	}
+	beat.set(Heartbeat{Waiting: "looking at the host"})
+	prepared.Host = host.Fingerprint(ctx, data)
+	if h.Name != "" {
+		prepared.Host.Name = h.Name
+	}
+	if run.Spec.Isolation != nil { // otherwise nobody asked for a look at the machine that takes its time
+		probe, err := host.Probe(ctx, data, time.Second)
+		if err != nil {
+			activity.GetLogger(ctx).Warn("the machine is measured in part only", "error", err)
+		}
+		prepared.Host.Probe = probe
+	}
+	return prepared, nil
+}
+
+// temporal is the server that this worker's runs are on.
+func (h *Host) temporal() string {
+	if h.Machine == nil {
+		return ""
+	}
+	return h.Machine.Temporal
 }
 
 // runID is what a run's id may look like, as it names files and directories.
@@ -146,7 +207,7 @@ type CleanHostInput struct {
 }
 
 // CleanHost removes what a run needed on this machine: its credentials, its data unless it was loaded to be kept, and its working
-// directory unless the logs in it are wanted.
+// directory unless the logs in it are wanted. Then it puts back what was changed of the machine, and lets go of it.
 func (h *Host) CleanHost(ctx context.Context, in CleanHostInput) error {
 	beat := startBeat(ctx, Heartbeat{Waiting: "cleaning up"})
 	defer beat.stop()
@@ -162,6 +223,9 @@ func (h *Host) CleanHost(ctx context.Context, in CleanHostInput) error {
 	}
 	if !in.KeepLogs {
 		problems = append(problems, os.RemoveAll(run.Dir))
+	}
+	if h.Machine != nil {
+		problems = append(problems, h.Machine.restore(ctx, run.ID))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return passing(TypeInfrastructure, fmt.Errorf("clean up after run %s: %w", in.Run.ID, err))

@@ -34,6 +34,8 @@ type Leg struct {
 	Executable string
 	// Idle is how long an agent that nobody asks for lives on, so that a new worker finds it.
 	Idle time.Duration
+	// Machine is handed to the agent, which holds it for as long as it lives; nil hands over none.
+	Machine *Machine
 }
 
 // RunLegInput says which step to run.
@@ -69,7 +71,7 @@ type StepResult struct {
 // measuring without a worker, or has finished, and nothing is repeated. When the workflow is cancelled the step is, too, and what it has
 // measured until then is its result. A step whose database server was lost is a result that says so: the workflow brings the server back.
 func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
-	failures := failuresBefore(ctx)
+	begun, failures := time.Now(), failuresBefore(ctx)
 	beat := startBeat(ctx, Heartbeat{Step: in.Step.ID, Waiting: "starting the agent", Failures: failures})
 	defer beat.stop()
 	ctx, release := untilStop(ctx)
@@ -86,9 +88,7 @@ func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
 	defer client.Close()
 	var interruptions []result.Interruption
 	if status.Adopted && activity.GetInfo(ctx).Attempt > 1 {
-		interruptions = append(interruptions, result.Interruption{
-			At: time.Now().UTC(), Cause: CauseWorkerLost, Note: "another attempt took over waiting; the agent went on and nothing was repeated",
-		})
+		interruptions = append(interruptions, takenOver(client.Info(), status, begun))
 		activity.GetLogger(ctx).Info("step is taken over", "step", in.Step.ID, "state", status.State)
 	}
 	outcome, err := client.Wait(ctx, in.Step.ID, func(s agent.Status) {
@@ -108,6 +108,21 @@ func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
 		interruptions = append(interruptions, serverEnds(ctx, in.Server, outcome.Leg)...)
 	}
 	return l.conclude(in, outcome, interruptions, lost)
+}
+
+// takenOver tells how an attempt that began then has found its step, which an earlier attempt had the agent begin.
+func takenOver(agentInfo agent.Info, status agent.Status, begun time.Time) result.Interruption {
+	found := result.Interruption{At: time.Now().UTC(), Cause: CauseWorkerLost}
+	switch {
+	case agentInfo.Started.After(begun):
+		// This attempt has started it: the one that ran the step is gone, and was so when the step had come to its end.
+		found.Cause, found.Note = agent.CauseAgentLost, "the agent ended when the leg was over; its result was on disk and nothing was repeated"
+	case status.State == agent.Finished:
+		found.Note = "another attempt took over waiting when the leg was over; nothing was repeated"
+	default:
+		found.Note = "another attempt took over waiting; the agent went on and nothing was repeated"
+	}
+	return found
 }
 
 // failuresBefore returns how many attempts before this one, in a row, found no agent.
@@ -148,9 +163,12 @@ func (l *Leg) begin(ctx context.Context, in RunLegInput) (*agent.Client, agent.S
 	if in.Server.Mode == drivers.Embedded {
 		setup.Dir = in.Server.Dir
 	}
-	client, err := agent.Launch(ctx, l.Executable, in.Run.Dir, setup, credentials)
+	client, err := agent.Launch(ctx, l.Executable, in.Run.Dir, setup, credentials, l.Machine.startAgent(ctx, in.Run))
 	if err != nil {
 		return nil, agent.Status{}, nil, err
+	}
+	if err := l.Machine.release(in.Run.ID); err != nil { // it is the agent's now
+		activity.GetLogger(ctx).Warn("the machine's lock is not handed over cleanly", "error", err)
 	}
 	if !client.Info().Has(in.Step.ID) {
 		lost, err := lossBefore(ctx, in.Server, in.Step.ID)

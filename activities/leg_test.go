@@ -19,12 +19,16 @@ import (
 	"github.com/durabench/durabench/workers/agent"
 )
 
-// assembleInput is what a workflow would give for a run that came to its end.
-func (b *bench) assembleInput(prepared PreparedHost, server StartedServer) AssembleInput {
+// assembleInput is what a workflow would give for a run that came to its end, or never came to some of its legs.
+func (b *bench) assembleInput(prepared PreparedHost, server StartedServer, unreached ...string) AssembleInput {
 	start := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
-	return AssembleInput{
+	in := AssembleInput{
 		Run: b.run, Plan: *b.plan, Command: []string{"starter", "run"}, Host: prepared, Server: &server, Started: start, Finished: start.Add(time.Minute),
 	}
+	for _, id := range unreached {
+		in.Missing = append(in.Missing, MissingLeg{Step: id, Verdict: result.NotRun, Why: "the run was cancelled before it"})
+	}
+	return in
 }
 
 func (b *bench) document(in AssembleInput) *result.Document {
@@ -136,14 +140,33 @@ func TestCancelledLegIsStoppedAndKept(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, none.Found)
 
-	in := b.assembleInput(prepared, server)
+	in := b.assembleInput(prepared, server, "read", "update", "delete")
 	in.Cancelled = true
-	in.Missing = []MissingLeg{{Step: "read", Verdict: result.NotRun, Why: "the run was cancelled before it"}}
 	document := b.document(in)
 	require.Equal(t, result.Interrupted, document.Run.Verdict)
 	require.Equal(t, result.Interrupted, document.Legs[0].Verdict)
 	require.Equal(t, "the run was cancelled before it", document.Legs[1].Why)
 	require.Equal(t, result.NotRun, document.Legs[3].Verdict)
+}
+
+func TestWhatWasLostIsToldFromHowTheStepIsFound(t *testing.T) {
+	begun := time.Now()
+	before, since := agent.Info{Started: begun.Add(-time.Minute)}, agent.Info{Started: begun.Add(time.Second)}
+	for _, test := range []struct {
+		info  agent.Info
+		state agent.StepState
+		cause string
+		note  string
+	}{
+		{before, agent.Running, CauseWorkerLost, "the agent went on"},
+		{before, agent.Finished, CauseWorkerLost, "when the leg was over"},
+		{since, agent.Finished, agent.CauseAgentLost, "the agent ended when the leg was over"},
+	} {
+		found := takenOver(test.info, agent.Status{State: test.state}, begun)
+		require.Equal(t, test.cause, found.Cause)
+		require.Contains(t, found.Note, test.note)
+		require.False(t, found.At.Before(begun.UTC()))
+	}
 }
 
 func TestLostAgentIsStartedAgain(t *testing.T) {
@@ -199,7 +222,7 @@ func TestStoredLegsAreNeverReplaced(t *testing.T) {
 
 func TestDocumentOfARunThatNeverBegan(t *testing.T) {
 	b := newBench(t, "sqlite", nil)
-	in := b.assembleInput(b.prepare(), StartedServer{})
+	in := b.assembleInput(b.prepare(), StartedServer{}, "create", "read", "update", "delete")
 	in.Server, in.Error = nil, "PostgreSQL is not installed: install it"
 	document := b.document(in)
 	require.Equal(t, result.Failed, document.Run.Verdict)
@@ -219,10 +242,22 @@ func TestMissingLegIsNotTakenFromTheStore(t *testing.T) {
 	}
 	_, err := do[any](b, (*Results)(nil).PutLeg, PutLegInput{Run: b.run, Step: b.step("create"), Number: 1})
 	require.NoError(t, err)
-	in := b.assembleInput(prepared, server)
-	in.Missing = []MissingLeg{{Step: "create", Verdict: result.Failed, Why: "its result could not be stored"}}
+	in := b.assembleInput(prepared, server, "read", "update", "delete")
+	in.Missing = append(in.Missing, MissingLeg{Step: "create", Verdict: result.Failed, Why: "its result could not be stored"})
 	document := b.document(in)
 	require.Nil(t, document.Legs[0].Measured, "what lies there is not this run's")
+}
+
+// A store that lacks what was put there, as a directory does whose file system is not mounted, is waited for: no leg is told not to have run that
+// did.
+func TestStoreThatHasLostALegIsWaitedFor(t *testing.T) {
+	b := newBench(t, "map", nil)
+	prepared, server := b.prepare(), b.start()
+	_, err := do[Assembled](b, (*Results)(nil).Assemble, b.assembleInput(prepared, server, "read", "update", "delete"))
+	var failure *temporal.ApplicationError
+	require.ErrorAs(t, err, &failure)
+	require.False(t, failure.NonRetryable())
+	require.ErrorContains(t, err, "leg create was stored and is not there")
 }
 
 func TestNoSecretReachesTheResult(t *testing.T) {
@@ -231,7 +266,7 @@ func TestNoSecretReachesTheResult(t *testing.T) {
 	b := newBench(t, "sqlite", nil)
 	prepared, server := b.prepare(), b.start()
 	b.runStep(server, "prepare")
-	b.document(b.assembleInput(prepared, server))
+	b.document(b.assembleInput(prepared, server, "create", "read", "update", "delete"))
 	for _, dir := range []string{b.run.Dir, strings.TrimPrefix(b.run.Store, "dir:")} {
 		require.NoError(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 			if err != nil || !entry.Type().IsRegular() {

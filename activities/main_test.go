@@ -39,12 +39,13 @@ func TestMain(m *testing.M) {
 
 // bench is one run and the host that it is on.
 type bench struct {
-	t    *testing.T
-	env  *testsuite.TestActivityEnvironment
-	host *Host
-	leg  *Leg
-	run  Run
-	plan *plan.Plan
+	t     *testing.T
+	env   *testsuite.TestActivityEnvironment
+	host  *Host
+	agent Agent
+	leg   *Leg
+	run   Run
+	plan  *plan.Plan
 }
 
 func newBench(t *testing.T, engine string, change func(*spec.Spec)) *bench {
@@ -84,7 +85,7 @@ func newBench(t *testing.T, engine string, change func(*spec.Spec)) *bench {
 func (b *bench) environment() {
 	var suite testsuite.WorkflowTestSuite
 	b.env = suite.NewTestActivityEnvironment()
-	for _, methods := range []any{b.host, &Server{}, &Agent{}, b.leg, &Dataset{}, &Results{}} {
+	for _, methods := range []any{b.host, &Server{}, &b.agent, b.leg, &Dataset{}, &Results{}} {
 		b.env.RegisterActivity(methods)
 	}
 }

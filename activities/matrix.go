@@ -11,7 +11,6 @@ import (
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/bench/spec"
-	"github.com/durabench/durabench/configs"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/infra/docker"
 	"github.com/durabench/durabench/infra/process"
@@ -46,7 +45,7 @@ func (m *Matrix) PlanCell(ctx context.Context, in PlanCellInput) (PlannedCell, e
 	beat := startBeat(ctx, Heartbeat{Waiting: "planning " + in.Cell.String()})
 	defer beat.stop()
 	made := spec.Matrix{Name: in.Matrix, Workloads: map[string]string{in.Cell.Workload: in.Workload}}
-	s, skip, err := made.Build(in.Cell, drivers.Facts(configs.Files(), false))
+	s, skip, err := made.Build(in.Cell, Facts(false))
 	switch {
 	case err != nil:
 		return PlannedCell{}, permanent(TypeSpec, err)

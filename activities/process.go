@@ -24,7 +24,7 @@ func (s *Server) startProcess(ctx context.Context, engine drivers.Engine, run Ru
 	}
 	running, err := process.Start(ctx, process.Options{
 		Engine: engine.Title, Server: engine.Server, RunID: run.ID, Dir: dataPath(run, engine), Logger: s.Logger,
-		Profile: config.Profile, Tier: config.Tier, Resources: drivers.Resources(host.Resources()), Connections: connections,
+		Profile: config.Profile, Tier: config.Tier, Resources: resourcesOf(run), Connections: connections, Placement: run.Placed.Server,
 		Ready: func(ctx context.Context, running *process.Running) error {
 			config.Endpoint, config.Credentials = running.Endpoint, running.Credentials
 			return answers(ctx, engine, config)
@@ -63,6 +63,15 @@ func configOf(engine drivers.Engine, run Run) (config drivers.Config, connection
 		connections = engine.Connections(config)
 	}
 	return config, connections, nil
+}
+
+// resourcesOf is what the server may use of the machine.
+func resourcesOf(run Run) drivers.Resources {
+	all := drivers.Resources(host.Resources())
+	if n := len(run.Placed.Server.CPUs); n > 0 {
+		all.CPUs = min(all.CPUs, n)
+	}
+	return all
 }
 
 func settingsOf(settings []drivers.Setting) []result.Setting {

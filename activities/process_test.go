@@ -41,9 +41,13 @@ func TestRunOnAServerOfOurs(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, server.PID, again.PID, "a retry finds the server that runs")
 
+			number := 0
 			for _, step := range b.plan.Steps {
 				came := b.runStep(server, step.ID)
 				if step.Timed {
+					number++
+					_, err = do[any](b, (*Results)(nil).PutLeg, PutLegInput{Run: b.run, Step: step, Number: number})
+					require.NoError(t, err)
 					require.NotContains(t, []result.Verdict{result.Failed, result.Invalid, result.NotRun}, came.Verdict, "%s: %s", step.ID, came.Why)
 					require.Equal(t, b.run.Spec.Samples, came.OK)
 				}

@@ -16,6 +16,8 @@ import (
 type Server struct {
 	// Logger is told what is started, adopted and removed; nil is silence.
 	Logger *slog.Logger
+	// Owner names this installation on what is started, so that only its own leftovers are ever removed.
+	Owner string
 }
 
 // StartedServer is a database that can be opened.

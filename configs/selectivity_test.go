@@ -38,59 +38,64 @@ func statedShares(t *testing.T, text string) map[string]float64 {
 	return stated
 }
 
+// shippedScans returns the scans of a shipped file, and that many rows for them.
+func shippedScans(t testing.TB, name string, rows int) (query.Dataset, []*query.Scan) {
+	t.Helper()
+	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	flags := spec.NewFlags(set)
+	if err := set.Parse([]string{"-d", "map", "-s", strconv.Itoa(rows), "--corpus-seed", "1", "--config", name}); err != nil {
+		t.Fatal(err)
+	}
+	facts := spec.Facts{Engines: []spec.EngineFacts{{Name: "map", Servers: []string{"embedded"}}}, Shipped: Files()}
+	request, err := spec.Build(flags, nil, facts)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	template, err := corpus.ParseTemplate(request.Spec.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := corpus.New(1, template, corpus.KeyInteger, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var scans []*query.Scan
+	for _, scan := range request.Spec.Scans {
+		for _, run := range scan.Runs {
+			scans = append(scans, &run.Query)
+		}
+	}
+	return query.Dataset{Corpus: c, Version: 1, Rows: uint64(rows)}, scans
+}
+
 // TestConditionsFindWhatTheirCommentsSay works out how many rows each condition of a shipped file finds and compares with the share that its comment
 // states, which each must have.
 func TestConditionsFindWhatTheirCommentsSay(t *testing.T) {
 	const rows = 50_000
-	facts := spec.Facts{Engines: []spec.EngineFacts{{Name: "map", Servers: []string{"embedded"}}}, Shipped: Files()}
 	conditions := 0
 	for _, name := range Names() {
-		set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-		flags := spec.NewFlags(set)
-		if err := set.Parse([]string{"-d", "map", "-s", strconv.Itoa(rows), "--corpus-seed", "1", "--config", name}); err != nil {
-			t.Fatal(err)
-		}
-		request, err := spec.Build(flags, nil, facts)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
+		dataset, scans := shippedScans(t, name, rows)
 		data, err := Read(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		stated := statedShares(t, string(data))
-		template, err := corpus.ParseTemplate(request.Spec.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := corpus.New(1, template, corpus.KeyInteger, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var scans []*query.Scan
-		var ids []string
-		for _, scan := range request.Spec.Scans {
-			for _, run := range scan.Runs {
-				scans, ids = append(scans, &run.Query), append(ids, scan.ID)
-			}
-		}
-		expected, err := query.Dataset{Corpus: c, Version: 1, Rows: rows}.Expect(t.Context(), scans, query.Options{})
+		expected, err := dataset.Expect(t.Context(), scans, query.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, e := range expected {
 			if e.Rows == 0 {
-				t.Errorf("%s: scan %s finds nothing", name, ids[i])
+				t.Errorf("%s: scan %s finds nothing", name, scans[i].ID)
 			}
 			if scans[i].Where == nil {
 				continue
 			}
 			conditions++
-			want, found := stated[ids[i]], float64(e.Matches)/rows
+			want, found := stated[scans[i].ID], float64(e.Matches)/rows
 			// What is stated is rounded, and the rows are a sample.
 			if slack := 0.05*want + 5*math.Sqrt(want*(1-want)/rows); math.Abs(found-want) > slack {
-				t.Errorf("%s: scan %s finds %.4f %% of the rows, and its comment says %.4f %%", name, ids[i], 100*found, 100*want)
+				t.Errorf("%s: scan %s finds %.4f %% of the rows, and its comment says %.4f %%", name, scans[i].ID, 100*found, 100*want)
 			}
 		}
 	}

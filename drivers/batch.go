@@ -20,7 +20,8 @@ type Batcher interface {
 	DeleteBatch(ctx context.Context, keys []corpus.Key) (requests int, err error)
 	// DecodeBatch hands each row that the answer kept to each, off the clock, with its key.
 	DecodeBatch(answer *Answer, each func(key corpus.Key, row *corpus.Row) error) error
-	// MaxBatch returns the most rows that a batch may have at all, 0 for no bound.
+	// MaxBatch returns the most rows that a batch may have at all, 0 for no bound. It is also called on the nil pointer Engine.Ability, before
+	// there is a server.
 	MaxBatch() int
 }
 

@@ -48,6 +48,29 @@ func (e Engine) PlanAbilities(s *spec.Spec) plan.Abilities {
 	return a
 }
 
+// Dialects returns the names in query.Raw under which the engine finds its own words, as its CanScan takes them; nil when it has none.
+func (e Engine) Dialects() []string {
+	var read []string
+	for _, name := range query.Dialects {
+		raw := &query.Raw{HasWhere: true, Where: map[string]string{name: "true"}}
+		if name == query.MongoDB {
+			raw = &query.Raw{HasWhere: true, WhereDocument: map[string]any{"a": int64(1)}}
+		}
+		if e.canScan(&query.Scan{ID: "raw", Project: query.Count, Raw: raw}) == nil {
+			read = append(read, name)
+		}
+	}
+	return read
+}
+
+// MaxBatch returns the most rows that a batch may have, 0 for no bound.
+func (e Engine) MaxBatch() int {
+	if batcher, ok := e.Ability.(Batcher); ok {
+		return batcher.MaxBatch()
+	}
+	return 0
+}
+
 // canMix tells why the engine cannot run a mix.
 func (e Engine) canMix(mix spec.Mix) error {
 	for _, weight := range mix.Weights {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -62,6 +63,10 @@ func newWorld(t *testing.T) *world {
 
 // command returns a starter command in this world.
 func (w *world) command(args ...string) *exec.Cmd {
+	if len(args) > 0 && args[0] == "run" && !slices.Contains(args, "--isolation") {
+		// Tests neither wait for a quiet machine nor change it, but those of isolation.
+		args = append(slices.Clone(args), "--isolation", "none")
+	}
 	command := exec.Command(os.Getenv("DURABENCH_STARTER"), args...)
 	command.Dir = w.dir
 	command.Env = w.env()
@@ -69,10 +74,11 @@ func (w *world) command(args ...string) *exec.Cmd {
 }
 
 func (w *world) env() []string {
-	env := []string{"DURABENCH_HOME=" + w.home, "NO_COLOR=1"}
+	// With a lock of its own a test does not wait for whoever else measures on this machine.
+	env := []string{"DURABENCH_HOME=" + w.home, "DURABENCH_LOCK_DIR=" + w.home, "NO_COLOR=1"}
 	for _, e := range os.Environ() {
 		name, _, _ := strings.Cut(e, "=")
-		if strings.HasPrefix(name, "TEMPORAL_") || name == "DURABENCH_HOME" || name == "DURABENCH_CONFIG" {
+		if strings.HasPrefix(name, "TEMPORAL_") || name == "DURABENCH_HOME" || name == "DURABENCH_LOCK_DIR" || name == "DURABENCH_CONFIG" {
 			continue
 		}
 		env = append(env, e)

@@ -13,9 +13,9 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/durabench/durabench/activities"
 	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/configs"
-	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/workflows"
 )
 
@@ -24,7 +24,7 @@ const matrixHelp = "matrix file (TOML), or the name of one that ships: run every
 
 // readMatrix reads the matrix of that name or file.
 func readMatrix(name string) (*spec.Matrix, error) {
-	m, err := spec.ReadMatrix(name, configs.Matrices(), drivers.Facts(configs.Files(), true))
+	m, err := spec.ReadMatrix(name, configs.Matrices(), activities.Facts(true))
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/durabench/durabench/activities"
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/configs"
@@ -40,7 +41,7 @@ func planMatrix(name string) (*plannedMatrix, error) {
 		return nil, err
 	}
 	planned := &plannedMatrix{Name: m.Name}
-	facts := drivers.Facts(configs.Files(), true)
+	facts := activities.Facts(true)
 	for i, cell := range m.Cells {
 		p := plannedCell{Number: i + 1, Engine: cell.Engine, Workload: cell.Workload, Variant: cell.Variant}
 		if p.Spec, p.Cost, p.Skip, err = planCell(m, cell, facts); err != nil {

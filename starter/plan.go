@@ -3,10 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/spec"
 )
 
@@ -14,10 +17,15 @@ func (a *app) planCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "plan",
 		Short: "Print the exact steps of a run without running anything",
-		Long: `Print the steps that run with the same flags would take, in order: what each needs of the dataset, what it leaves and how many
-operations it times. With --matrix, print the cells of a matrix, their operations and roughly how long they take. Nothing is started. Bad input is reported exactly as run would report it.`,
+		Long: `Print the steps that run with the same flags would take, in order: how many operations each does, how much of the data its condition finds
+(by the first 100,000 rows), what it needs of the dataset and leaves, and what it does. A window is written "30s after 5s, ≥ 10": 30 seconds after
+5 of warm-up, at least 10 operations. Legs that the engine cannot do are there with the reason. Nothing is started. Bad input is reported exactly as
+run would report it.
+
+With --matrix, print the cells of a matrix, their operations and roughly how long they take.`,
 		Example: `  starter plan -d sqlite -s 100000 -c 4 -t 8
-  starter plan -d postgres --config bench.toml --format json
+  starter plan -d postgres -s 100k --config bench
+  starter plan -d postgres -s 100k --config ../crud-bench/config/bench.toml --format json
   starter plan --matrix all-engines`,
 		Args: cobra.NoArgs,
 	}
@@ -34,30 +42,21 @@ operations it times. With --matrix, print the cells of a matrix, their operation
 		if err != nil {
 			return err
 		}
+		shares, err := sharesOf(cmd.Context(), r.Spec, r.plan)
+		if err != nil {
+			return err
+		}
 		if a.format == "json" {
 			encoder := json.NewEncoder(a.stdout)
 			encoder.SetIndent("", "  ")
 			return encoder.Encode(struct {
-				Spec *spec.Spec `json:"spec"`
-				Plan any        `json:"plan"`
-			}{r.Spec, r.plan})
+				Spec    *spec.Spec       `json:"spec"`
+				Plan    *plan.Plan       `json:"plan"`
+				Summary planSummary      `json:"summary"`
+				Shares  map[string]share `json:"shares"` // of the rows that scans find, by step
+			}{r.Spec, r.plan, summarisePlan(r.plan), shares})
 		}
-		t := table.NewWriter()
-		t.SetOutputMirror(a.stdout)
-		t.SetStyle(table.StyleLight)
-		t.AppendHeader(table.Row{"#", "Step", "Timed", "Operations", "Clients × threads", "Dataset before", "After", "Effect", "Not run because"})
-		for i, step := range r.plan.Steps {
-			timed, operations, load := "", "", ""
-			if step.Timed {
-				timed = "timed"
-			}
-			if step.Operations() > 0 {
-				operations = count(step.Operations())
-				load = fmt.Sprintf("%d × %d", step.Clients, step.Threads)
-			}
-			t.AppendRow(table.Row{i + 1, step.ID, timed, operations, load, step.Needs, step.Leaves, step.Effect, step.Skip})
-		}
-		a.render(t)
+		a.showPlan(r, shares)
 		for _, note := range r.Notes {
 			fmt.Fprintln(a.stderr, "note:", note)
 		}
@@ -66,14 +65,76 @@ operations it times. With --matrix, print the cells of a matrix, their operation
 	return command
 }
 
+// showPlan prints a plan as a table. Why steps are not run is said below it, once for each reason; CSV has it in a column.
+func (a *app) showPlan(r *request, shares map[string]share) {
+	t := table.NewWriter()
+	t.SetOutputMirror(a.stdout)
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	csv := a.format == "csv"
+	header := table.Row{"#", "Step", "Operations", "In flight", "Finds", "Data", "Work"}
+	if csv {
+		header = append(header, "Not run because")
+	}
+	t.AppendHeader(header)
+	var reasons []string
+	for i, step := range r.plan.Steps {
+		row := table.Row{i + 1, step.ID, operationsOf(step), inFlightOf(step), "", dataOf(step), workOf(step, r.Spec.Database)}
+		if found, ok := shares[step.ID]; ok {
+			row[4] = found.String()
+		}
+		if step.Skip != "" {
+			at := slices.Index(reasons, step.Skip)
+			if at < 0 {
+				at = len(reasons)
+				reasons = append(reasons, step.Skip)
+			}
+			row[2], row[3], row[5] = fmt.Sprintf("not run [%d]", at+1), "", ""
+			if csv {
+				row[2] = "not run"
+			}
+		}
+		if csv {
+			row = append(row, step.Skip)
+		}
+		t.AppendRow(row)
+	}
+	if a.format == "" || a.format == "table" {
+		t.SetColumnConfigs([]table.ColumnConfig{{Name: "Work", WidthMax: maxWork, WidthMaxEnforcer: text.WrapSoft}})
+	}
+	a.render(t)
+	if csv {
+		return
+	}
+	if a.format == "markdown" {
+		fmt.Fprintln(a.stdout) // ends the table
+	}
+	fmt.Fprintf(a.stdout, "%s; roughly %s\n", summarisePlan(r.plan), span(r.plan.Cost(r.Spec.Samples)))
+	for i, reason := range reasons {
+		fmt.Fprintf(a.stdout, "[%d] %s\n", i+1, reason)
+	}
+}
+
+// inFlightOf says how many clients of how many threads a step has.
+func inFlightOf(step plan.Step) string {
+	if step.Clients == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d × %d", step.Clients, step.Threads)
+}
+
+// maxWork is the width of the column that says what a step does, so that a plan fits a wide terminal.
+const maxWork = 70
+
 // completeFlags makes the shell complete the values that are known.
 func completeFlags(command *cobra.Command) {
 	fixed := map[string][]string{
-		"mode":   {"all", "load", "query"},
-		"verify": {"sample", "all", "none"},
-		"server": {"embedded", "process", "docker", "endpoint"},
-		"pull":   {"missing", "always", "never"},
-		"key":    {"integer", "string26", "string90", "string250", "string506", "uuid"},
+		"arrival": {"constant", "poisson"},
+		"mode":    {"all", "load", "query"},
+		"verify":  {"sample", "all", "none"},
+		"server":  {"embedded", "process", "docker", "endpoint"},
+		"pull":    {"missing", "always", "never"},
+		"key":     {"integer", "string26", "string90", "string250", "string506", "uuid"},
 	}
 	for name, values := range fixed {
 		registerCompletion(command, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

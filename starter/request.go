@@ -1,9 +1,9 @@
 package main
 
 import (
+	"github.com/durabench/durabench/activities"
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/spec"
-	"github.com/durabench/durabench/configs"
 	"github.com/durabench/durabench/drivers"
 )
 
@@ -16,7 +16,7 @@ type request struct {
 
 // newRequest reads the flags and the spec file and plans the run; everything that is wrong with them is one error.
 func newRequest(flags *spec.Flags, remote bool) (*request, error) {
-	built, err := spec.Build(flags, nil, drivers.Facts(configs.Files(), remote))
+	built, err := spec.Build(flags, nil, activities.Facts(remote))
 	if err != nil {
 		return nil, usage(err)
 	}

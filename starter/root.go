@@ -57,6 +57,7 @@ process, checks the answers it times, and ends in one result document.
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			slog.SetDefault(a.logger()) // for what is said without a logger at hand
 			return a.checkGlobal(cmd)
 		},
 	}
@@ -71,7 +72,8 @@ process, checks the answers it times, and ends in one result document.
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is going on to stderr")
 	root.AddCommand(
 		a.runCommand(), a.upCommand(), a.watchCommand(), a.listCommand(), a.showCommand(), a.cancelCommand(),
-		a.pullCommand(), a.hostsCommand(), a.scheduleCommand(), a.planCommand(), a.enginesCommand(), a.versionCommand(), a.serveCommand(), measure.Command(),
+		a.pullCommand(), a.hostsCommand(), a.doctorCommand(), a.reapCommand(), a.scheduleCommand(), a.planCommand(), a.enginesCommand(), a.versionCommand(),
+		a.serveCommand(), measure.Command(),
 	)
 	for _, command := range root.Commands() {
 		wrapArgs(command)

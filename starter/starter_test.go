@@ -94,7 +94,7 @@ func TestPlanPrintsTheStepsOfARun(t *testing.T) {
 	if want := []string{"create", "read", "update", "delete"}; !slices.Equal(legs, want) {
 		t.Errorf("legs %v, want %v", legs, want)
 	}
-	if code, out, _ := call(t, "plan", "-d", "sqlite", "-s", "1k"); code != exitOK || !strings.Contains(out, "read-only") {
+	if code, out, _ := call(t, "plan", "-d", "sqlite", "-s", "1k"); code != exitOK || !strings.Contains(out, "loaded → updated") {
 		t.Errorf("table: exit %d\n%s", code, out)
 	}
 }
@@ -153,18 +153,36 @@ func TestLinesTellEachThingOnce(t *testing.T) {
 	}
 }
 
-func TestETAIsWhatTheRateSays(t *testing.T) {
+// What takes long is told again, with new numbers, and not at every look.
+func TestLinesTellWhatGoesOn(t *testing.T) {
+	var out bytes.Buffer
+	screen := &lines{w: &out, shown: map[string]bool{}}
+	for _, done := range []string{"1", "200,000", "300,000", "400,000"} {
+		if done == "400,000" {
+			screen.told = screen.told.Add(-often)
+		}
+		screen.show(runView{Waiting: "expected answers: " + done + " of 1,000,000 rows"})
+	}
+	if want := "expected answers: 200,000 of 1,000,000 rows …\nexpected answers: 400,000 of 1,000,000 rows …\n"; out.String() != want {
+		t.Errorf("lines:\n%s\nwant:\n%s", out.String(), want)
+	}
+}
+
+func TestStatusSaysHowFarALegIs(t *testing.T) {
 	for _, test := range []struct {
 		leg  legView
-		want time.Duration
+		want string
 	}{
-		{legView{Done: 100, Total: 1100, Rate: 100}, 10 * time.Second},
-		{legView{Done: 100, Total: 1100}, 0},           // no rate yet
-		{legView{Done: 100, Total: 0, Rate: 100}, 0},   // no end
-		{legView{Done: 100, Total: 100, Rate: 100}, 0}, // done
+		{legView{Running: true, Done: 1100, Total: 2000, Rate: 100, Left: 9 * time.Second}, "1,100/2,000  100/s  ETA 9s"},
+		{legView{Running: true, Done: 50, Rate: 10, Warming: true, Window: 30 * time.Second}, "warming up, 50 operations  10/s"},
+		{legView{Running: true, Done: 50, Rate: 10, Elapsed: 4900 * time.Millisecond, Window: 30 * time.Second, Failed: 2, Left: 25 * time.Second, P99: time.Millisecond},
+			"5s of 30s, 50 operations  10/s  p99 1ms  2 failed  ETA 25s"},
+		{legView{Finished: true, Verdict: result.Valid, Headline: "10/s"}, "10/s"},
+		{legView{Finished: true, Verdict: result.Invalid, Why: "index not used"}, "invalid: index not used"},
+		{legView{Total: 5}, ""},
 	} {
-		if got := test.leg.eta(); got != test.want {
-			t.Errorf("%+v: ETA %s, want %s", test.leg, got, test.want)
+		if got := test.leg.status(); got != test.want {
+			t.Errorf("%+v: %q, want %q", test.leg, got, test.want)
 		}
 	}
 }

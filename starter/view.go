@@ -108,6 +108,9 @@ func waitingFor(host string, place *workflows.Place) string {
 // leg is what is known of one leg.
 func (v *viewer) leg(step plan.Step, beat workflows.LegHeartbeat) legView {
 	leg := legView{ID: step.ID, Title: step.Title, Total: step.Operations()}
+	if step.Timing != nil {
+		leg.Window = time.Duration(step.Timing.Window)
+	}
 	for _, row := range v.progress.Rows {
 		if row.Leg == step.ID {
 			leg.Finished, leg.Verdict, leg.Why, leg.Done, leg.Failed = true, row.Verdict, row.Why, row.OK+row.Failed, row.Failed
@@ -118,6 +121,8 @@ func (v *viewer) leg(step plan.Step, beat workflows.LegHeartbeat) legView {
 	if beat.Step == step.ID && beat.Progress != nil {
 		p := beat.Progress
 		leg.Running, leg.Done, leg.Failed, leg.Rate, leg.P99 = true, p.Done, p.Failed, p.Rate, p.P99
+		leg.Warming, leg.Elapsed, leg.Window = p.Warming, p.Elapsed, p.Window
+		leg.Left, _ = beat.Remaining()
 		if p.Total > 0 {
 			leg.Total = p.Total
 		}

@@ -78,6 +78,7 @@ func command() *cobra.Command {
 				return err
 			}
 			f.options.Logger = logger
+			slog.SetDefault(logger) // for what is said without a logger at hand
 			if err := f.serve(cmd.Context()); err != nil {
 				return &servingError{err}
 			}
@@ -112,7 +113,13 @@ func (f *flags) logger() (*slog.Logger, error) {
 
 // serve connects to Temporal and serves until ctx ends.
 func (f *flags) serve(ctx context.Context) error {
-	c, err := temporal.Dial(ctx, temporal.Options{Logger: f.options.Logger, Timeout: f.dial})
+	dial := temporal.Options{Logger: f.options.Logger, Timeout: f.dial}
+	known, err := temporal.ClientOptions(dial)
+	if err != nil {
+		return err
+	}
+	f.options.Temporal = temporal.Name(known.HostPort, known.Namespace)
+	c, err := temporal.Dial(ctx, dial)
 	if err != nil {
 		return err
 	}

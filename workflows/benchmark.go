@@ -68,6 +68,7 @@ type benchmark struct {
 	host    activities.PreparedHost
 	server  *activities.StartedServer // nil before it was started
 	dataset dataset
+	indexes indexes
 	missing []activities.MissingLeg
 	// unfinished is the leg whose activity did not come to its end. What the agent has of it is stored once the agent has ended.
 	unfinished *activities.MissingLeg
@@ -84,7 +85,7 @@ type benchmark struct {
 func Benchmark(ctx workflow.Context, in BenchmarkInput) (BenchmarkResult, error) {
 	b := &benchmark{
 		in:      in,
-		run:     activities.Run{ID: in.RunID, Spec: in.Spec, Store: in.Store},
+		run:     activities.Run{ID: in.RunID, Spec: in.Spec.WithoutWorkload(), Store: in.Store},
 		started: workflow.Now(ctx),
 		dataset: newDataset(in.Spec.Mode),
 	}
@@ -112,13 +113,11 @@ func Benchmark(ctx workflow.Context, in BenchmarkInput) (BenchmarkResult, error)
 
 // measure prepares the run and walks the plan. Its error is what keeps the run from going on; legs that fail are not.
 func (b *benchmark) measure(ctx workflow.Context) error {
-	prepare := workflow.WithActivityOptions(ctx, b.hostOptions("host "+b.in.Host, 5*time.Minute, 5))
+	prepare := workflow.WithActivityOptions(ctx, b.prepareOptions())
 	if err := workflow.ExecuteActivity(prepare, host.PrepareHost, b.run).Get(ctx, &b.host); err != nil {
 		return err
 	}
-	b.run.Dir = b.host.Dir
-	// Isolating the host (a quiet machine, its governor, CPU sets) will stand here, before anything of ours uses it.
-
+	b.run.Dir, b.run.Placed = b.host.Dir, b.host.Placed
 	if b.in.Spec.Mode == spec.ModeLoad {
 		open := workflow.WithActivityOptions(ctx, b.hostOptions("manifest", time.Minute, 5))
 		if err := workflow.ExecuteActivity(open, data.OpenDataset, b.run).Get(ctx, nil); err != nil {
@@ -154,6 +153,10 @@ func (b *benchmark) step(ctx workflow.Context, step plan.Step) error {
 		b.miss(step, result.NotRun, why)
 		return nil
 	}
+	if verdict, why, ok := b.indexes.allows(step); !ok {
+		b.miss(step, verdict, why)
+		return nil
+	}
 	came, err := b.runStep(ctx, step)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -167,6 +170,7 @@ func (b *benchmark) step(ctx workflow.Context, step plan.Step) error {
 		return b.keepFound(ctx, step)
 	}
 	b.dataset = b.dataset.after(step, came.Verdict)
+	b.indexes = b.indexes.after(step, came.Verdict, came.Why)
 	b.keepLeg(ctx, step, came)
 	if came.Final && ctx.Err() == nil {
 		return b.recoverServer(ctx) // the legs that follow need it

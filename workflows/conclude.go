@@ -40,8 +40,10 @@ func (b *benchmark) conclude(ctx workflow.Context, failure error, cancelled bool
 		options.RetryPolicy.MaximumAttempts = 2
 	}
 	put := workflow.WithActivityOptions(ctx, options)
+	whole := b.run
+	whole.Spec = b.in.Spec
 	unstored := workflow.ExecuteActivity(put, results.Assemble, activities.AssembleInput{
-		Run: b.run, Plan: b.in.Plan, Command: b.in.Command, Host: b.host, Server: b.server, Missing: b.missing,
+		Run: whole, Plan: b.in.Plan, Command: b.in.Command, Host: b.host, Server: b.server, Missing: b.missing,
 		Started: b.started, Finished: workflow.Now(ctx), Error: text, Cancelled: cancelled,
 	}).Get(ctx, &b.document)
 

@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/durabench/durabench/activities"
 	"github.com/durabench/durabench/bench/plan"
 )
 
@@ -18,6 +19,8 @@ const (
 	defaultLegTimeout = 24 * time.Hour
 	// startTimeout bounds the start of a server: a large image may have to be fetched over a slow line first.
 	startTimeout = time.Hour
+	// holdTimeout is how long a run waits for a machine that somebody else holds.
+	holdTimeout = 24 * time.Hour
 	// storeTimeout is how long a result waits for its store to be back.
 	storeTimeout = 24 * time.Hour
 	// cleanTimeout is how long clean-up waits for the host to be there.
@@ -36,6 +39,13 @@ func (b *benchmark) hostOptions(summary string, limit time.Duration, attempts in
 			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 30 * time.Second, MaximumAttempts: attempts,
 		},
 	}
+}
+
+// prepareOptions are those of preparing the host: a machine that somebody else holds, a run of another Temporal server, is waited for.
+func (b *benchmark) prepareOptions() workflow.ActivityOptions {
+	options := b.hostOptions("host "+b.in.Host, activities.PrepareLimit(&b.in.Spec), 0)
+	options.ScheduleToCloseTimeout = holdTimeout
+	return options
 }
 
 // legOptions are the options of a step. Its activity is tried without end, as each attempt only takes over waiting: the agent decides

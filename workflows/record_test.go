@@ -26,6 +26,7 @@ import (
 	_ "github.com/durabench/durabench/drivers/map"
 	_ "github.com/durabench/durabench/drivers/sqlite"
 	"github.com/durabench/durabench/infra/home"
+	hostlock "github.com/durabench/durabench/infra/host"
 	"github.com/durabench/durabench/workers/agent"
 	"github.com/durabench/durabench/workers/agent/measure"
 	"github.com/durabench/durabench/workers/serve"
@@ -118,6 +119,7 @@ func TestRealServer(t *testing.T) {
 	require.NoError(t, os.RemoveAll(root))
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
 	t.Setenv(home.Env, root)
+	t.Setenv(hostlock.EnvLockDir, t.TempDir())
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c := dialTemporal(ctx, t, address)

@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
+	"time"
 
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/infra/home"
@@ -83,6 +85,30 @@ func Delete(runID string) error {
 		return fmt.Errorf("delete the credentials of run %s: %w", runID, err)
 	}
 	return nil
+}
+
+// Older returns the runs whose credentials have been here for longer than that.
+func Older(age time.Duration) ([]string, error) {
+	dir, err := home.Secrets()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for credentials: %w", err)
+	}
+	var ids []string
+	for _, entry := range entries {
+		id, is := strings.CutSuffix(entry.Name(), ".json")
+		info, err := entry.Info()
+		if is && err == nil && info.Mode().IsRegular() && plainID.MatchString(id) && time.Since(info.ModTime()) > age {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
 }
 
 // plainID is what a run's id may look like where it names a file.

@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/durabench/durabench/bench/corpus"
 )
@@ -104,7 +105,7 @@ func (b *binder) predicate(p *Predicate, place string, depth int) *Predicate {
 	out.column = nil
 	column, err := Resolve(b.template, p.Path)
 	if err != nil {
-		b.problems.add(place, "%v", err)
+		b.problems.add(place, "%v%s", err, b.orOperators(p.Path))
 		return &out
 	}
 	kind, err := operator.fits(p, column.Field)
@@ -115,6 +116,18 @@ func (b *binder) predicate(p *Predicate, place string, depth int) *Predicate {
 	out.column = &column
 	out.Values = b.values(p, place, kind, operator)
 	return &out
+}
+
+// orOperators names the operators there are, for a path that ends in what is neither a member nor nearly an operator.
+func (b *binder) orOperators(path Path) string {
+	last := len(path) - 1
+	if last < 1 || meantOperator(path[last]) != "" {
+		return ""
+	}
+	if around, err := Resolve(b.template, path[:last]); err != nil || around.Field.Kind == corpus.Object {
+		return ""
+	}
+	return fmt.Sprintf("; operators are %s", strings.Join(Operators(), ", "))
 }
 
 // combination binds the arguments of And, Or and Not.

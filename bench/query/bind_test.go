@@ -77,7 +77,7 @@ func TestBindRefuses(t *testing.T) {
 	}{
 		{compare(query.Eq, "nmber", integer(1)), "where: there is no column nmber; did you mean number?"},
 		{compare(query.Eq, "place.coda", text("x")), "where: column place has no member coda; did you mean place.code?"},
-		{compare(query.Eq, "number.x", integer(1)), "where: column number has no members, so no x: it is an int"},
+		{compare(query.Eq, "number.x", integer(1)), "where: column number has no members, so no x: it is an int; operators are " + strings.Join(query.Operators(), ", ")},
 		{&query.Predicate{Op: query.Eq, Values: []query.Literal{integer(1)}}, "where: no column is named"},
 		{compare(query.Eq, "place", text("x")), "where: eq is for single values: column place is an object; name a member, e.g. place.code"},
 		{compare(query.Eq, "tags", text("x")), "where: eq is for single values: column tags is an array; use has_any or has_all"},

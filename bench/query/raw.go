@@ -6,6 +6,28 @@ import (
 	"fmt"
 )
 
+// MongoDB is the dialect of WhereDocument and OrderDocument.
+const MongoDB = "mongodb"
+
+// Dialects are the names of the engines' own words in crud-bench's files. All but MongoDB are the keys of Where and Order.
+var Dialects = []string{"sql", "postgres", "sqlite", "mysql", "neo4j", "arangodb", "surrealdb", MongoDB}
+
+// WhereDialects returns the dialects in which there is a condition.
+func (r *Raw) WhereDialects() []string { return dialects(r.Where, r.WhereDocument) }
+
+// OrderDialects returns the dialects in which there is an order.
+func (r *Raw) OrderDialects() []string { return dialects(r.Order, r.OrderDocument) }
+
+func dialects(texts map[string]string, document map[string]any) []string {
+	var given []string
+	for _, name := range Dialects {
+		if texts[name] != "" || name == MongoDB && len(document) > 0 {
+			given = append(given, name)
+		}
+	}
+	return given
+}
+
 // UnmarshalJSON reads what encoding/json writes. Whole numbers in documents stay whole numbers (int64), as they were in TOML: to a database
 // that has both kinds, 21 and 21.0 are not the same literal.
 func (r *Raw) UnmarshalJSON(data []byte) error {

@@ -19,12 +19,13 @@ func (v Verdict) showsRate() bool { return v != Failed && v != Invalid }
 // showsLatency tells whether a leg's latencies stand in tables: past what a database sustains they only tell how long the leg was.
 func (v Verdict) showsLatency() bool { return v.showsRate() && v != Overloaded }
 
-// line is one row of a table: a leg, or the response times of a leg that has them beside its service times.
+// line is one row of a table: a leg, or a part of one below it.
 type line struct {
-	leg      *Leg
-	title    string
-	latency  *Latency
-	response bool
+	leg     *Leg
+	title   string
+	latency *Latency
+	part    string     // what part of the leg the line is of; "" for the leg itself
+	kind    *KindCount // of a line that is of one kind of operation
 }
 
 // column is one column of a table.
@@ -33,18 +34,35 @@ type column struct {
 	cell  func(line) string
 }
 
-// layout is the content of a document's table, for whoever draws it.
-type layout struct {
-	doc    *Document
-	unit   unit
-	groups [][]column // columns that belong together
+// section is one table.
+type section struct {
+	title  string // "" for that of all legs
 	lines  []line
+	groups [][]column // columns that belong together
+}
+
+// layout is the content of a document's tables, for whoever draws them.
+type layout struct {
+	doc      *Document
+	sections []section // that of all legs first; the others have at least one line
 }
 
 func newLayout(d *Document) *layout {
-	l := &layout{doc: d, lines: tableLines(d)}
+	l := &layout{doc: d}
+	lines := tableLines(d)
+	l.sections = []section{{lines: lines, groups: [][]column{speed(), latencies(lines), operations(), l.resources()}}}
+	for _, s := range []section{scanSection(d), mixSection(d), batchSection(d), indexSection(d), rateSection(d)} {
+		if len(s.lines) > 0 {
+			l.sections = append(l.sections, s)
+		}
+	}
+	return l
+}
+
+// leastLatency returns the least latency that a table of these lines shows, infinity when it shows none.
+func leastLatency(lines []line) float64 {
 	least := math.Inf(1)
-	for _, row := range l.lines {
+	for _, row := range lines {
 		if row.latency == nil {
 			continue
 		}
@@ -55,19 +73,14 @@ func newLayout(d *Document) *layout {
 			}
 		}
 	}
-	l.unit = unitFor(least)
-	l.groups = [][]column{l.speed(), l.latencies(), operations(), l.resources()}
-	return l
+	return least
 }
 
 func tableLines(d *Document) []line {
 	var lines []line
 	for i := range d.Legs {
 		leg := &d.Legs[i]
-		row := line{leg: leg, title: oneLine(leg.Title)}
-		if leg.Attempts > 1 {
-			row.title += " †"
-		}
+		row := line{leg: leg, title: titleOf(leg)}
 		if leg.Measured == nil || !leg.Verdict.showsLatency() {
 			lines = append(lines, row)
 			continue
@@ -75,38 +88,52 @@ func tableLines(d *Document) []line {
 		row.latency = leg.Measured.Service
 		lines = append(lines, row)
 		if leg.Measured.Response != nil {
-			lines = append(lines, line{leg: leg, title: row.title + ", response time", latency: leg.Measured.Response, response: true})
+			lines = append(lines, line{leg: leg, title: row.title + ", response time", latency: leg.Measured.Response, part: "response"})
 		}
 	}
 	return lines
 }
 
+// titleOf is a leg's name in tables.
+func titleOf(leg *Leg) string {
+	title := oneLine(leg.Title)
+	if leg.Attempts > 1 {
+		title += " †"
+	}
+	return title
+}
+
+// single tells whether a leg is one operation, so that it has a time and no rate or percentiles.
+func (l *Leg) single() bool { return l.Kind == "index-build" || l.Kind == "index-drop" }
+
 // ofMeasured makes a column of a figure that a leg has once, when it was measured.
 func ofMeasured(title string, cell func(*Measured) string) column {
 	return column{title, func(row line) string {
-		if row.leg.Measured == nil || row.response {
+		if row.leg.Measured == nil || row.part != "" {
 			return absent
 		}
 		return cell(row.leg.Measured)
 	}}
 }
 
-func (l *layout) speed() []column {
+func speed() []column {
 	return []column{{"ops/s", func(row line) string {
-		if m := row.leg.Measured; m != nil && m.Throughput != nil && row.leg.Verdict.showsRate() && !row.response {
+		if m := row.leg.Measured; m != nil && m.Throughput != nil && row.leg.Verdict.showsRate() && row.part == "" && !row.leg.single() {
 			return figure(*m.Throughput)
 		}
 		return absent
 	}}}
 }
 
-func (l *layout) latencies() []column {
+// latencies are the columns of the latencies of these lines, in one unit.
+func latencies(lines []line) []column {
+	unit := unitFor(leastLatency(lines))
 	in := func(title string, ns func(*Latency) float64) column {
-		return column{fmt.Sprintf("%s (%s)", title, l.unit.name), func(row line) string {
-			if row.latency == nil {
+		return column{fmt.Sprintf("%s (%s)", title, unit.name), func(row line) string {
+			if row.latency == nil || row.leg.single() && title != "mean" {
 				return absent
 			}
-			return l.unit.show(ns(row.latency))
+			return unit.show(ns(row.latency))
 		}}
 	}
 	return []column{
@@ -285,6 +312,7 @@ func (l *layout) footnotes() []string {
 	if l.embedded() {
 		notes = append(notes, "The database runs inside the agent: CPU, memory and disk are those of both together.")
 	}
+	notes = append(notes, l.workNotes()...)
 	notes = append(notes, l.resourceNotes()...)
 	for i := range notes {
 		notes[i] = oneLine(notes[i])

@@ -68,12 +68,14 @@ func csvFields() []field {
 		{"threads per client", func(_ *Document, l *Leg) string { return strconv.Itoa(l.Threads) }},
 		{"attempts", func(_ *Document, l *Leg) string { return unlessZero(int64(l.Attempts)) }},
 		{"planned (operations)", func(_ *Document, l *Leg) string { return unlessZero(l.Planned) }},
+		{"warm-up (ns)", func(_ *Document, l *Leg) string { return unlessZero(l.WarmupNs) }},
+		{"window (ns)", func(_ *Document, l *Leg) string { return unlessZero(l.WindowNs) }},
 		{"started (UTC)", measured(func(m *Measured) string { return m.Started.UTC().Format(time.RFC3339Nano) })},
 		{"wall (ns)", measured(func(m *Measured) string { return integer(m.WallNs) })},
 		{"ok (operations)", measured(func(m *Measured) string { return integer(m.OK) })},
 		{"failed (operations)", measured(func(m *Measured) string { return integer(m.Failed) })},
 		{"throughput (ops/s)", func(_ *Document, l *Leg) string {
-			if l.Measured == nil || !l.Verdict.showsRate() {
+			if l.Measured == nil || !l.Verdict.showsRate() || l.single() {
 				return ""
 			}
 			return number(l.Measured.Throughput)
@@ -87,8 +89,10 @@ func csvFields() []field {
 		field{"rows after", measured(func(m *Measured) string { return maybe(m.RowsAfter) })},
 		field{"rows wanted", measured(func(m *Measured) string { return maybe(m.RowsWanted) })},
 	)
+	fields = append(fields, workFields()...)
 	fields = append(fields, usageFields("server", func(m *Measured) *Usage { return m.Server })...)
 	fields = append(fields, usageFields("agent", func(m *Measured) *Usage { return m.Agent })...)
+	fields = append(fields, field{"crud-bench test", (&peerNames{}).of})
 	return append(fields,
 		field{"agent GC (cycles)", measured(func(m *Measured) string { return integer(m.GC.Cycles) })},
 		field{"agent GC pause (ns)", measured(func(m *Measured) string { return integer(m.GC.PauseNs) })},

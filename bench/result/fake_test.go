@@ -137,6 +137,40 @@ func unpreparedDocument() *Document {
 	return d
 }
 
+// workDocument has a leg of every kind of work, and those that a table must not give a figure of.
+func workDocument() *Document {
+	d := fakeDocument()
+	d.Spec = json.RawMessage(`{"database":"postgres","samples":1000,"scans":[{"id":"stock","writes":[0.15],"runs":[{"name":"select(*) 100%","word":"full",
+		"timing":{"window":"100ms"}},{"name":"count(*)","word":"count","samples":1000}]}]}`)
+	none := func(leg *Leg, v Verdict, why string) *Leg {
+		leg.Verdict, leg.Why, leg.Measured, leg.Explain, leg.Attempts = v, why, nil, nil, 0
+		return leg
+	}
+	heap := scanLeg()
+	heap.ID, heap.Title, heap.Scan.Context, heap.Scan.WriteRatio, heap.Index, heap.Explain = "scan/stock/full/heap/read", "stock full heap", "heap", 0, nil, nil
+	heap.Measured.Exchanges, heap.Measured.Touched, heap.Measured.OpenLoop, heap.Measured.Response = nil, nil, nil, nil
+	heap.Measured.Steady = &Steady{First: 12_000, Second: 8_000, Note: "the halves differ by more than a tenth"}
+	unused := scanLeg()
+	unused.ID, unused.Title, unused.Verdict, unused.Why = "scan/stock/count/indexed/read", "stock count indexed", Invalid, "index not used"
+	unused.Explain.Uses = new(false)
+	unused.Measured.Exchanges, unused.Scan.WriteRatio = nil, 0
+	late := batchLeg()
+	late.ID, late.Title = "batch/read_100", "read_100"
+	read := mixLeg()
+	read.ID, read.Title, read.Mix.Distribution = "mix/growth", "growth", Distribution{Name: "hotspot", HotRows: 0.1, HotOperations: 0.9}
+	dropped := buildLeg()
+	dropped.ID, dropped.Title, dropped.Kind = "index/stock/full/drop", "stock full index drop", "index-drop"
+	text := none(buildLeg(), Unsupported, "no full-text index")
+	text.ID, text.Title, text.Index = "index/words/full/build", "words full index build", &Index{Name: "ix_words", Kind: "fulltext", Fields: []string{"words"}}
+	d.Legs = []Leg{
+		*heap, *buildLeg(), *scanLeg(), *unused, *dropped, *text, *mixLeg(), *none(read, NotRun, "the run was cancelled"), *batchLeg(),
+		*none(late, Skipped, "--skip-batches"),
+	}
+	d.Run.Verdict = Invalid
+	seal(d)
+	return d
+}
+
 // seal sets the digests.
 func seal(d *Document) {
 	d.SpecDigest, _ = SpecDigest(d.Spec)
@@ -144,7 +178,7 @@ func seal(d *Document) {
 }
 
 func TestFakesAreValid(t *testing.T) {
-	for name, d := range map[string]*Document{"fake": fakeDocument(), "embedded": embeddedDocument(), "empty": emptyDocument(), "unprepared": unpreparedDocument()} {
+	for name, d := range map[string]*Document{"fake": fakeDocument(), "embedded": embeddedDocument(), "empty": emptyDocument(), "work": workDocument(), "unprepared": unpreparedDocument()} {
 		if err := d.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

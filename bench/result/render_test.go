@@ -35,6 +35,10 @@ func TestTablesMatchTheirGoldenFiles(t *testing.T) {
 		{"embedded.csv", embeddedDocument(), WriteCSV},
 		{"empty.txt", emptyDocument(), table(TableOptions{})},
 		{"unprepared.txt", unpreparedDocument(), table(TableOptions{})},
+		{"work.txt", workDocument(), table(TableOptions{})},
+		{"work-100.txt", workDocument(), table(TableOptions{Width: 100})},
+		{"work.csv", workDocument(), WriteCSV},
+		{"work.md", workDocument(), WriteMarkdown},
 		{"empty.csv", emptyDocument(), WriteCSV},
 		{"empty.md", emptyDocument(), WriteMarkdown},
 	} {
@@ -83,6 +87,29 @@ func records(t *testing.T, d *Document) []map[string]string {
 		maps = append(maps, m)
 	}
 	return maps
+}
+
+// The rows of crud-bench's tables find theirs among ours by name.
+func TestCSVHasTheNamesOfCrudBench(t *testing.T) {
+	got := map[string]string{}
+	for _, row := range records(t, workDocument()) {
+		got[row["leg"]] = row["crud-bench test"]
+	}
+	want := map[string]string{
+		"scan/stock/full/heap/read":        "[S]can · stock · select(*) 100% - reads - no-index (0.1s)",
+		"index/stock/full/build":           "[I]ndex · stock · build",
+		"scan/stock/full/indexed/write-15": "[S]can · stock · select(*) 100% - reads+writes (15%) - indexed (0.1s)",
+		"scan/stock/count/indexed/read":    "[S]can · stock · count(*) - reads - indexed (1000)",
+		"index/stock/full/drop":            "[R]emoveIndex · stock",
+		"index/words/full/build":           "",
+		"mix/ycsb-a":                       "",
+		"mix/growth":                       "",
+		"batch/create_100":                 "[B]atch::create_100 (1000 batches of 100)",
+		"batch/read_100":                   "[B]atch::read_100 (1000 batches of 100)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("names differ (-want +got):\n%s", diff)
+	}
 }
 
 // A column named p99 that held the rank, and a p90 labelled p95: user-asks 38 and 73. Every figure of the fake tells its own name.

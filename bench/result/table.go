@@ -17,8 +17,9 @@ type TableOptions struct {
 	Color bool // colour verdicts with ANSI escapes
 }
 
-// WriteTable writes the document for people: what was run on what, one row per leg, and a footnote for everything that a cell leaves
-// open. What was not measured is "–". Latencies have one unit, in the header; a leg that failed or answered wrongly has no speed.
+// WriteTable writes the document for people: what was run on what, one row per leg, tables of what only legs of one kind have, and a
+// footnote for everything that a cell leaves open. What was not measured is "–". The latencies of a table have one unit, in the header; a leg
+// that failed or answered wrongly has no speed.
 func WriteTable(w io.Writer, d *Document, o TableOptions) error {
 	l := newLayout(d)
 	var out bytes.Buffer
@@ -29,8 +30,16 @@ func WriteTable(w io.Writer, d *Document, o TableOptions) error {
 		}
 		fmt.Fprintf(&out, "%-8s %s\n", pair[0], value)
 	}
-	for _, columns := range l.blocks(o.Width) {
-		out.WriteString("\n" + l.draw(columns, o.Color).Render() + "\n")
+	for _, part := range l.sections {
+		if part.title != "" {
+			out.WriteString("\n" + part.title + "\n")
+		}
+		for i, columns := range part.blocks(o.Width) {
+			if i > 0 || part.title == "" {
+				out.WriteString("\n")
+			}
+			out.WriteString(part.draw(columns, o.Color).Render() + "\n")
+		}
 	}
 	if notes := l.footnotes(); len(notes) > 0 {
 		out.WriteString("\n" + strings.Join(notes, "\n") + "\n")
@@ -39,18 +48,23 @@ func WriteTable(w io.Writer, d *Document, o TableOptions) error {
 	return err
 }
 
-// WriteMarkdown writes what WriteTable does as GitHub-flavoured Markdown, in one table.
+// WriteMarkdown writes what WriteTable does as GitHub-flavoured Markdown, each table in one piece.
 func WriteMarkdown(w io.Writer, d *Document) error {
 	l := newLayout(d)
 	var out bytes.Buffer
 	for _, pair := range l.heading() {
 		fmt.Fprintf(&out, "- **%s**: %s\n", pair[0], markdown(pair[1]))
 	}
-	columns := l.blocks(0)[0]
-	for i := range columns {
-		columns[i].title = strings.ReplaceAll(columns[i].title, "\n", " ")
+	for _, part := range l.sections {
+		columns := part.blocks(0)[0]
+		for i := range columns {
+			columns[i].title = strings.ReplaceAll(columns[i].title, "\n", " ")
+		}
+		if part.title != "" {
+			fmt.Fprintf(&out, "\n**%s**\n", markdown(part.title))
+		}
+		out.WriteString("\n" + part.draw(columns, false).RenderMarkdown() + "\n")
 	}
-	out.WriteString("\n" + l.draw(columns, false).RenderMarkdown() + "\n")
 	if notes := l.footnotes(); len(notes) > 0 {
 		out.WriteString("\n")
 		for _, note := range notes {
@@ -71,7 +85,7 @@ func leading(color bool) []column {
 	return []column{
 		{"leg", func(row line) string { return row.title }},
 		{"verdict", func(row line) string {
-			if row.response {
+			if row.part != "" {
 				return ""
 			}
 			if color {
@@ -83,14 +97,14 @@ func leading(color bool) []column {
 }
 
 // blocks deals the columns out to as few tables as fit the width. Columns that belong together stay together where they can.
-func (l *layout) blocks(width int) [][]column {
+func (s *section) blocks(width int) [][]column {
 	room := func(columns []column) bool {
 		if width <= 0 {
 			return true
 		}
 		total := 1 // the frame
 		for _, c := range slices.Concat(leading(false), columns) {
-			total += l.width(c) + 3
+			total += s.width(c) + 3
 		}
 		return total <= width
 	}
@@ -103,7 +117,7 @@ func (l *layout) blocks(width int) [][]column {
 		}
 		blocks = append(blocks, slices.Clone(columns))
 	}
-	for _, group := range l.groups {
+	for _, group := range s.groups {
 		if room(group) {
 			add(group)
 			continue
@@ -116,15 +130,15 @@ func (l *layout) blocks(width int) [][]column {
 }
 
 // width returns the columns of the terminal that a column's widest cell takes.
-func (l *layout) width(c column) int {
+func (s *section) width(c column) int {
 	width := text.LongestLineLen(c.title)
-	for _, row := range l.lines {
+	for _, row := range s.lines {
 		width = max(width, text.StringWidth(c.cell(row)))
 	}
 	return width
 }
 
-func (l *layout) draw(columns []column, color bool) table.Writer {
+func (s *section) draw(columns []column, color bool) table.Writer {
 	front := leading(color)
 	columns = slices.Concat(front, columns)
 	drawn := table.NewWriter()
@@ -142,7 +156,7 @@ func (l *layout) draw(columns []column, color bool) table.Writer {
 	}
 	drawn.AppendHeader(header)
 	drawn.SetColumnConfigs(configs)
-	for _, row := range l.lines {
+	for _, row := range s.lines {
 		cells := make(table.Row, len(columns))
 		for i, c := range columns {
 			cells[i] = c.cell(row)

@@ -6,6 +6,9 @@ import (
 	"math"
 )
 
+// maxBatch is the most rows of a batch: they are made before its clock starts and held in memory, for each operation in flight.
+const maxBatch = 1_000_000
+
 // takeBatches resolves the batches of the file, and refuses one that would work on rows that are not there.
 func (b *builder) takeBatches() {
 	if b.skipBatches || b.Mode != ModeAll {
@@ -23,6 +26,7 @@ func (b *builder) takeBatches() {
 		if batch.Size < 1 || batch.Samples < 1 {
 			continue // and known to be a problem
 		}
+		b.checkBatchSize(entry.BatchSize, path+".batch_size")
 		if batch.Samples > math.MaxInt64/int64(batch.Size) || batch.Rows() > MaxSamples {
 			b.fileProblem(path, "%d batches of %d are more than %d rows", batch.Samples, batch.Size, MaxSamples)
 			continue
@@ -33,5 +37,14 @@ func (b *builder) takeBatches() {
 		}
 		rows = after
 		b.Batches = append(b.Batches, batch)
+	}
+}
+
+// checkBatchSize refuses a batch of more rows than the engine takes, or than are kept ready.
+func (b *builder) checkBatchSize(size int64, path string) {
+	if most := int64(b.engine.MaxBatch); most > 0 && size > most {
+		b.fileProblem(path, "%d rows are more than the %d that %s takes in a batch", size, most, b.engine.Name)
+	} else if size > maxBatch {
+		b.fileProblem(path, "%d rows are more than the %d that a batch may have", size, maxBatch)
 	}
 }

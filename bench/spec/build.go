@@ -25,6 +25,8 @@ type Facts struct {
 	Shipped fs.FS
 	// Remote tells that the data directory is on another machine, so that a query's manifest cannot be looked at from here.
 	Remote bool
+	// CheckIsolation says what is wrong with a spec's isolation, a problem per line; nil when nothing is known of it.
+	CheckIsolation func(*Spec) error
 }
 
 // EngineFacts is what there is to know of one engine.
@@ -34,6 +36,11 @@ type EngineFacts struct {
 	Servers []string
 	// Options are the engine's own settings, as the [engine] table takes them.
 	Options []EngineOption
+	// Dialects are the names under which it finds a condition or an order in its own words, any of them; empty when it has none, and its legs
+	// with such words do not run.
+	Dialects []string
+	// MaxBatch is the most rows that a batch may have, 0 for no bound.
+	MaxBatch int
 	// Check says why the engine cannot run a spec, e.g. a durability that it cannot give; nil when it runs any. Each setting of the spec
 	// could be read, but what they come to may still be refused for other reasons.
 	Check func(*Spec) error
@@ -76,6 +83,7 @@ type builder struct {
 	flags    *Flags
 	file     *File
 	facts    Facts
+	engine   EngineFacts      // of the engine that is asked for; zero when there is none of that name
 	template *corpus.Template // nil when it could not be read
 	problems Problems
 	bad      map[string]bool // settings whose text could not be read: their value means nothing
@@ -86,6 +94,7 @@ type builder struct {
 // file and what they come to together.
 func Build(flags *Flags, file *File, facts Facts) (*Request, error) {
 	b := &builder{flags: flags, facts: facts, bad: map[string]bool{}}
+	b.Isolation = &Isolation{}
 	b.file = b.open(file)
 	b.problems = append(b.problems, b.file.problems...)
 	b.problems = append(b.problems, flags.refused()...)
@@ -99,6 +108,7 @@ func Build(flags *Flags, file *File, facts Facts) (*Request, error) {
 	b.takeSeed()
 	b.checkNumbers()
 	b.checkServer()
+	b.checkIsolation()
 	b.takeTiming()
 	b.takeScans()
 	b.takeMixes()
@@ -205,8 +215,11 @@ func (b *builder) takeValue() {
 	b.Value = file.Value
 }
 
-// takeEngine merges the engine's own settings.
+// takeEngine finds the engine and merges its own settings.
 func (b *builder) takeEngine() {
+	if at := slices.IndexFunc(b.facts.Engines, func(e EngineFacts) bool { return e.Name == b.Database }); at >= 0 {
+		b.engine = b.facts.Engines[at]
+	}
 	options, problems := b.flags.options()
 	b.problems = append(b.problems, problems...)
 	merged := map[string]string{}

@@ -27,7 +27,7 @@ var facts = Facts{
 		{Name: "map", Servers: []string{"embedded"}},
 		{Name: "sqlite", Servers: []string{"embedded"}, Options: []EngineOption{
 			{Name: "journal", Values: []string{"wal", "delete"}}, {Name: "cache"},
-		}},
+		}, Dialects: []string{"sql", "sqlite"}, MaxBatch: 5000},
 		{Name: "postgres", Servers: []string{"process", "docker", "endpoint"}, Check: func(s *Spec) error {
 			if s.Persisted {
 				return errors.New("postgres always writes to disk: --persisted says nothing")
@@ -80,7 +80,8 @@ func TestBuildFillsInEverything(t *testing.T) {
 	got.Seed = 0
 	want := Spec{
 		Database: "sqlite", Samples: 100_000, Clients: 1, Threads: 1, Key: corpus.KeyInteger, Mode: ModeAll,
-		OperationTimeout: Duration(30 * time.Minute), Verify: load.VerifySample, Value: map[string]any{"text": "string:50"},
+		OperationTimeout: Duration(30 * time.Minute), Verify: load.VerifySample, Isolation: &Isolation{Level: "standard"},
+		Value: map[string]any{"text": "string:50"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("spec differs (-want +got):\n%s", diff)
@@ -120,6 +121,13 @@ operation_timeout = "5s"
 max_error_rate = 0.25
 verify = "all"
 show_sample = true
+isolation = "strict"
+isolation_without = "swap, caches"
+isolation_load = 0.25
+isolation_wait = "2m"
+stop_services = "cron.service"
+nice = "-5"
+ionice = "best-effort/0"
 [engine]
 journal = "wal"
 cache = 64
@@ -132,10 +140,15 @@ func TestBuildTakesEverySettingOfTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	nice := -5
 	want := &Spec{
 		Name: "nightly", Database: "sqlite", Server: "embedded", Samples: 1000, Clients: 2, Threads: 1000, Key: corpus.KeyString26,
 		Random: true, Seed: math.MaxUint64, Sync: true, Persisted: true, Optimised: true, Mode: ModeAll, DataDir: "/data",
 		OperationTimeout: Duration(5 * time.Second), MaxErrorRate: 0.25, Verify: load.VerifyAll, ShowSample: true,
+		Isolation: &Isolation{
+			Level: "strict", Without: []string{"swap", "caches"}, Load: 0.25, Wait: Duration(2 * time.Minute), Services: []string{"cron.service"},
+			Nice: &nice, IO: "best-effort/0",
+		},
 		Engine: map[string]string{"journal": "wal", "cache": "64"}, Value: map[string]any{"number": "int:1..10"},
 	}
 	if diff := cmp.Diff(want, request.Spec); diff != "" {
@@ -261,9 +274,19 @@ a = "nt"
 			"--memory: belongs to containers, *",
 		}},
 		{"container's settings that mean nothing", "", []string{"-d", "postgres", "-s", "1", "--pull", "sometimes", "--cpus", "3-1", "--memory", "512"}, []string{
-			"--pull: \"sometimes\" is not one of *",
+			"--pull: \"sometimes\" *",
 			"--cpus: \"3-1\" is no set of CPUs: *",
 			"--memory: 512 is less than any container can have*",
+		}},
+		{"isolation that means nothing", "isolation_load = -1\n", []string{"-d", "postgres", "-s", "1", "--isolation", "total", "--nice", "20", "--isolation-wait", "0s", "--stop-services", "a,,b"}, []string{
+			"bench.toml:1: isolation_load: \"-1\" is not a number above 0",
+			"--isolation: \"total\" *",
+			"--isolation-wait: must be longer than nothing, *",
+			"--stop-services: \"a,,b\" has an empty name*",
+			"--nice: \"20\" is not *",
+		}},
+		{"settings of an isolation that is not asked for", "", []string{"-d", "postgres", "-s", "1", "--isolation", "none", "--isolation-without", "swap"}, []string{
+			"--isolation-without: belongs to isolation, *",
 		}},
 		{"an endpoint excludes another server", "server = \"process\"\n", []string{"-d", "postgres", "-s", "1", "-e", "postgres://db"}, []string{
 			"bench.toml:1: server: process and an endpoint exclude each other: *",

@@ -25,6 +25,13 @@ var changes = map[string]struct {
 	"server":            {args: []string{"--server=embedded"}},
 	"endpoint":          {args: []string{"--endpoint=postgres://db"}, beside: []string{"-d", "postgres"}},
 	"image":             {args: []string{"--image=postgres:17"}},
+	"isolation":         {args: []string{"--isolation=none"}},
+	"isolation-without": {args: []string{"--isolation-without=swap"}},
+	"isolation-load":    {args: []string{"--isolation-load=0.1"}},
+	"isolation-wait":    {args: []string{"--isolation-wait=5s"}},
+	"stop-services":     {args: []string{"--stop-services=cron.service"}},
+	"nice":              {args: []string{"--nice=-5"}},
+	"ionice":            {args: []string{"--ionice=idle"}},
 	"sync":              {args: []string{"--sync"}},
 	"persisted":         {args: []string{"--persisted"}},
 	"optimised":         {args: []string{"--optimised"}},
@@ -124,8 +131,9 @@ func TestFlagsAreCrudBenchs(t *testing.T) {
 		"--corpus-seed value", "--ground-truth-cache value", "--vector-warmup-seconds value", "--measurement-time value",
 		"--warmup-time value", "--min-iterations value", "--max-iterations value", "--mode value", "--data-dir value",
 		// Ours.
-		"--rate value", "--arrival value", "--pull value", "--cpus value", "--memory value", "--keep-on-failure",
-		"--engine value", "--server value", "--verify value", "--max-error-rate value",
+		"--rate value", "--arrival value", "--engine value", "--server value", "--verify value", "--max-error-rate value", "--pull value", "--cpus value", "--memory value",
+		"--keep-on-failure", "--isolation value", "--isolation-without value", "--isolation-load value", "--isolation-wait value",
+		"--stop-services value", "--nice value", "--ionice value",
 	}
 	slices.Sort(got)
 	slices.Sort(want)

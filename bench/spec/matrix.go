@@ -68,7 +68,8 @@ func (m *Matrix) Build(cell Cell, facts Facts) (*Spec, Skip, error) {
 	// What the engine cannot do is asked afterwards: it is no mistake in the matrix.
 	lenient := engine
 	lenient.Servers, lenient.Check = servers, nil
-	built, err := Build(cell.flags(m.Name, file), file, Facts{Engines: []EngineFacts{lenient}, Shipped: facts.Shipped, Remote: facts.Remote})
+	facts.Engines = []EngineFacts{lenient}
+	built, err := Build(cell.flags(m.Name, file), file, facts)
 	if err != nil {
 		return nil, "", err
 	}

@@ -71,6 +71,7 @@ func (b *builder) scan(entry ScanEntry, path string) Scan {
 		}
 		scan.Runs = append(scan.Runs, resolved)
 	}
+	b.checkRaw(asked.Raw, path)
 	b.nameRuns(scan.Runs, path)
 	for i, ratio := range entry.Writes {
 		scan.Writes = append(scan.Writes, b.ratio(ratio, fmt.Sprintf("%s.writes[%d]", path, i)))
@@ -203,11 +204,9 @@ func (b *builder) bind(run *Run, entry ScanEntry, path string) {
 	if b.bad["samples"] || b.Samples < 1 {
 		return
 	}
-	if run.Query.Raw == nil {
-		if err := bound.CheckRows(uint64(b.Samples)); err != nil {
-			b.queryProblems(err, entry, path)
-			return
-		}
+	if err := bound.CheckRows(uint64(b.Samples)); err != nil {
+		b.queryProblems(err, entry, path)
+		return
 	}
 	b.checkExpect(*run, path)
 }
@@ -252,6 +251,35 @@ func raw(entry ScanEntry) *query.Raw {
 		raw.Order, raw.OrderDocument = o.texts(), o.MongoDB
 	}
 	return raw
+}
+
+// checkRaw refuses a scan in the engines' own words that has none for this one, if it is an engine that reads such words.
+func (b *builder) checkRaw(raw *query.Raw, path string) {
+	if raw == nil || len(b.engine.Dialects) == 0 {
+		return
+	}
+	for _, part := range []struct {
+		has   bool
+		given []string
+		key   string
+	}{{raw.HasWhere, raw.WhereDialects(), "condition"}, {raw.HasOrder, raw.OrderDialects(), "order_by"}} {
+		lacks := !slices.ContainsFunc(b.engine.Dialects, func(name string) bool { return slices.Contains(part.given, name) })
+		misread := slices.ContainsFunc(b.file.problems, func(p Problem) bool { return strings.HasPrefix(p.Key, path+"."+part.key+".") })
+		if part.has && lacks && !misread {
+			b.fileProblem(path+"."+part.key, "there is none for %s: add %s (there is: %s), or use %s, which every engine reads", b.engine.Name,
+				strings.Join(prefixed(part.key+".", b.engine.Dialects), " or "), cmp.Or(strings.Join(part.given, ", "), "nothing"),
+				map[string]string{"condition": "where", "order_by": "order"}[part.key])
+		}
+	}
+}
+
+// prefixed puts the prefix before each name.
+func prefixed(prefix string, names []string) []string {
+	full := make([]string, len(names))
+	for i, name := range names {
+		full[i] = prefix + name
+	}
+	return full
 }
 
 // texts returns what is given in each dialect but MongoDB's, which is no text.

@@ -42,7 +42,7 @@ func (s setting) name() string {
 }
 
 // settings lists every setting once; flags, the keys of files, defaults and help all come from here.
-var settings = []setting{
+var settings = append([]setting{
 	{key: "database", short: "d", form: formText, help: "engine to benchmark", set: text(func(d *draft) *string { return &d.Database })},
 	{key: "samples", short: "s", form: formCount, help: "rows, and operations of each leg: 100000, 100_000, 100k, 1M",
 		set: count(func(d *draft) *int64 { return &d.Samples })},
@@ -125,7 +125,7 @@ var settings = []setting{
 		set: truth(func(d *draft) *bool { return &d.skipBatches })},
 	{key: "skip_indexes", form: formTruth, usual: "false", help: "leave out the indexes of the file: scans run on the heap alone",
 		set: truth(func(d *draft) *bool { return &d.skipIndexes })},
-}
+}, isolationSettings...)
 
 // DefaultDataDir is where load keeps its data when nothing else is asked.
 const DefaultDataDir = ".durabench-data"

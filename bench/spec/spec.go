@@ -42,8 +42,9 @@ type Spec struct {
 	MaxErrorRate     float64           `json:"maxErrorRate"`
 	Verify           load.Verify       `json:"verify"`
 	ShowSample       bool              `json:"showSample,omitempty"`
-	Engine           map[string]string `json:"engine,omitempty"` // the engine's own settings
-	Value            map[string]any    `json:"value"`            // the value template as written: strings, arrays, nested tables
+	Isolation        *Isolation        `json:"isolation,omitempty"` // Build always gives one; nil: none
+	Engine           map[string]string `json:"engine,omitempty"`    // the engine's own settings
+	Value            map[string]any    `json:"value"`               // the value template as written: strings, arrays, nested tables
 	Scans            []Scan            `json:"scans,omitempty"`
 	Mixes            []Mix             `json:"mixes,omitempty"`
 	Batches          []Batch           `json:"batches,omitempty"`
@@ -73,6 +74,13 @@ func (s *Spec) Corpus() (*corpus.Corpus, error) {
 		return nil, fmt.Errorf("parse the value template: %w", err)
 	}
 	return corpus.New(s.Seed, template, s.Key, s.Random)
+}
+
+// WithoutWorkload returns the spec without what steps carry themselves: scans, mixes and batches. It is what an activity needs to know,
+// and a history would keep the rest once for each of hundreds of steps.
+func (s Spec) WithoutWorkload() Spec {
+	s.Scans, s.Mixes, s.Batches = nil, nil, nil
+	return s
 }
 
 // InFlight returns how many operations are in flight at any moment: clients × threads.

@@ -113,16 +113,14 @@ func (b *builder) checkEngine() {
 	if b.bad["database"] {
 		return
 	}
-	at := slices.IndexFunc(b.facts.Engines, func(e EngineFacts) bool { return e.Name == b.Database })
-	if at < 0 {
+	if b.engine.Name == "" {
 		b.problem("database", "%s", UnknownEngine(b.Database, known).Msg)
 		return
 	}
-	engine := b.facts.Engines[at]
-	b.checkWays(engine)
-	b.checkOptions(engine)
-	if engine.Check != nil && len(b.bad) == 0 {
-		if err := engine.Check(&b.Spec); err != nil {
+	b.checkWays(b.engine)
+	b.checkOptions(b.engine)
+	if b.engine.Check != nil && len(b.bad) == 0 {
+		if err := b.engine.Check(&b.Spec); err != nil {
 			b.problem("database", "%v", err)
 		}
 	}

@@ -18,6 +18,8 @@ type client struct {
 	free     chan *session // as many as threads: nobody waits while there are no more callers than threads
 	closed   chan struct{}
 	closing  sync.Once
+	// gathering is held by who takes all sessions.
+	gathering sync.Mutex
 }
 
 // take returns a session that is ready for the context's operations.
@@ -74,7 +76,7 @@ func (c *client) run(ctx context.Context, what string, do func(s *session) error
 // Create inserts the row.
 func (c *client) Create(ctx context.Context, key corpus.Key, row *corpus.Row) error {
 	err := c.run(ctx, "create", func(s *session) error {
-		if err := errors.Join(s.arguments.key(c.database.schema, key), s.arguments.row(c.database.schema, row)); err != nil {
+		if err := s.addRow(key, row); err != nil {
 			return err
 		}
 		_, err := s.exec(s.statements[create])

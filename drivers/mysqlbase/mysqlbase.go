@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 
 	"github.com/durabench/durabench/bench/corpus"
@@ -36,8 +37,8 @@ func (p Product) Engine() drivers.Engine {
 		Modes:           p.Modes,
 		Tiers:           []drivers.Tier{drivers.TierOS, drivers.TierProcess},
 		Tier:            tierOf,
-		Ability:         (*client)(nil),
-		DatabaseAbility: (*database)(nil),
+		Ability:         &client{database: &database{product: p}},
+		DatabaseAbility: &database{product: p},
 		Connections:     connections,
 		Server:          p.Server,
 		Open: func(ctx context.Context, config drivers.Config) (drivers.Database, error) {
@@ -66,6 +67,8 @@ type database struct {
 	load     drivers.Config
 	logger   *slog.Logger
 	packet   int          // the server's max_allowed_packet, in bytes
+	minToken int          // its innodb_ft_min_token_size, in characters
+	maxToken int          // and innodb_ft_max_token_size
 	sockets  atomic.Int64 // measured connections
 	closed   atomic.Bool
 }
@@ -89,14 +92,14 @@ func open(ctx context.Context, p Product, config drivers.Config) (drivers.Databa
 	}
 	d := &database{product: p, endpoint: e, corpus: config.Corpus, schema: schema, load: config, logger: config.Logger}
 	return d, d.control(ctx, "open", func(c *controller) error {
-		rows, err := c.query("SELECT @@max_allowed_packet, @@version")
+		rows, err := c.query("SELECT @@version, @@max_allowed_packet, @@innodb_ft_min_token_size, @@innodb_ft_max_token_size")
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Sscan(rows[0][0], &d.packet); err != nil {
-			return fmt.Errorf("max_allowed_packet %q: %w", rows[0][0], err)
+		if _, err := fmt.Sscan(strings.Join(rows[0][1:], " "), &d.packet, &d.minToken, &d.maxToken); err != nil {
+			return fmt.Errorf("read the server's limits %q: %w", rows[0][1:], err)
 		}
-		return p.checkBranch(rows[0][1])
+		return p.checkBranch(rows[0][0])
 	})
 }
 

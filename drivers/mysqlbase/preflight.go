@@ -57,7 +57,7 @@ func (d *database) checkConnections(maximum, used, statements int) error {
 			"raise max_connections to at least %d, use fewer clients or threads",
 			d.load.Clients, d.load.Threads, needed, measured, controlConnections, d.endpoint.address, max(left, 0), maximum, used, needed+used)
 	}
-	if most := measured * operations; most > statements {
+	if most := measured * int(operations); most > statements {
 		return fmt.Errorf("%d connections prepare %d statements, and the server at %s allows %d in all: raise max_prepared_stmt_count, or use fewer clients or threads",
 			measured, most, d.endpoint.address, statements)
 	}

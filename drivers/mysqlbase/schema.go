@@ -27,6 +27,9 @@ const (
 	inlineBudget = 48 << 10
 )
 
+// decimalType holds every int64 of units.
+const decimalType = "DECIMAL(19,4)"
+
 // column is a column of the table.
 type column struct {
 	name  string // quoted
@@ -42,6 +45,7 @@ type schema struct {
 	key      corpus.KeyKind
 	keySQL   string
 	columns  []column
+	mariaDB  bool
 }
 
 // newSchema chooses the columns' types. It refuses what the server cannot hold.
@@ -50,7 +54,7 @@ func newSchema(p Product, c *corpus.Corpus) (*schema, error) {
 	if len(fields) > maxColumns {
 		return nil, drivers.Unsupported{Why: fmt.Sprintf("%s tables have at most %d columns beside the key, the value template has %d", p.Title, maxColumns, len(fields))}
 	}
-	s := &schema{template: c.Template(), key: c.KeyKind(), keySQL: keyType(c.KeyKind())}
+	s := &schema{template: c.Template(), key: c.KeyKind(), keySQL: keyType(c.KeyKind()), mariaDB: p.MariaDB}
 	budget := inlineBudget
 	names := map[string]string{}
 	for i := range fields {
@@ -96,7 +100,7 @@ func (c *column) choose(p Product, budget *int) error {
 	case corpus.Float:
 		c.sql = "DOUBLE"
 	case corpus.Decimal:
-		c.sql = "DECIMAL(19,4)" // every int64 of units
+		c.sql = decimalType
 	case corpus.String:
 		collated := " CHARACTER SET utf8mb4 COLLATE " + p.collation()
 		if c.inline = take(budget, f.MaxLen, 4); c.inline {
@@ -150,44 +154,120 @@ func long(size int, kind string) string {
 // quote quotes an identifier.
 func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// names lists the columns, the key first.
-func (s *schema) names() string {
-	names := []string{keyColumn}
+// names lists the columns, the key first; columnNames leaves it out.
+func (s *schema) names() string { return keyColumn + ", " + s.columnNames() }
+
+func (s *schema) columnNames() string {
+	var names []string
 	for _, c := range s.columns {
 		names = append(names, c.name)
 	}
 	return strings.Join(names, ", ")
 }
 
-// The operations, as indexes of session.statements.
+// operation is what a prepared statement does.
+type operation int
+
+// The operations. The first are those of single rows, prepared from the start, as indexes of session.statements.
 const (
-	create = iota
+	create operation = iota
 	read
 	update
 	remove
 	operations
+	load // writes rows whether or not they are there
+	createMany
+	readMany
+	replaceMany
+	lockMany
+	removeMany
+	lock   // reads a row to replace it
+	ranged // reads rows in the order of their keys
 )
 
-// statements are the operations' SQL.
+// statements are the SQL of the operations on single rows.
 func (s *schema) statements() [operations]string {
-	var columns, sets []string
+	var sets []string
 	for _, c := range s.columns {
-		columns = append(columns, c.name)
 		sets = append(sets, c.name+" = ?")
 	}
-	places := "(?" + strings.Repeat(", ?", len(s.columns)) + ")"
 	return [operations]string{
-		create: fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", tableName, s.names(), places),
-		read:   fmt.Sprintf("SELECT %s FROM %s WHERE %s = ?", strings.Join(columns, ", "), tableName, keyColumn),
+		create: s.insertSQL("INSERT", 1),
+		read:   fmt.Sprintf("SELECT %s FROM %s WHERE %s = ?", s.columnNames(), tableName, keyColumn),
 		update: fmt.Sprintf("UPDATE %s SET %s WHERE %s = ?", tableName, strings.Join(sets, ", "), keyColumn),
 		remove: fmt.Sprintf("DELETE FROM %s WHERE %s = ?", tableName, keyColumn),
 	}
 }
 
-// loadSQL writes n rows, whether or not they are there already.
-func (s *schema) loadSQL(n int) string {
+// insertSQL adds n rows.
+func (s *schema) insertSQL(verb string, n int) string {
 	places := "(?" + strings.Repeat(", ?", len(s.columns)) + ")"
-	return fmt.Sprintf("REPLACE INTO %s (%s) VALUES %s", tableName, s.names(), places+strings.Repeat(", "+places, n-1))
+	return fmt.Sprintf("%s INTO %s (%s) VALUES %s", verb, tableName, s.names(), places+strings.Repeat(", "+places, n-1))
+}
+
+// sizedSQL is the SQL of an operation on n rows.
+func (s *schema) sizedSQL(kind operation, n int) string {
+	where := fmt.Sprintf(" FROM %s WHERE %s IN (?%s)", tableName, keyColumn, strings.Repeat(", ?", n-1))
+	switch kind {
+	case load:
+		return s.insertSQL("REPLACE", n)
+	case createMany:
+		return s.insertSQL("INSERT", n)
+	case replaceMany:
+		return s.insertSQL("INSERT", n) + s.replaceSQL()
+	case readMany:
+		return "SELECT " + s.names() + where
+	case lockMany:
+		return "SELECT " + keyColumn + where + " FOR UPDATE"
+	case removeMany:
+		return "DELETE" + where
+	}
+	panic(fmt.Sprintf("mysqlbase: operation %d is not of many rows", kind))
+}
+
+// replaceSQL replaces the row that is there. Should it be another one, that is equal in a unique index, its key becomes NULL, which is refused.
+func (s *schema) replaceSQL() string {
+	alias, value := " AS new", func(name string) string { return "new." + name }
+	if s.mariaDB {
+		alias, value = "", func(name string) string { return "VALUES(" + name + ")" }
+	}
+	sets := []string{fmt.Sprintf("%[1]s = IF(%[2]s.%[1]s = %[3]s, %[2]s.%[1]s, NULL)", keyColumn, tableName, value(keyColumn))}
+	for _, c := range s.columns {
+		sets = append(sets, c.name+" = "+value(c.name))
+	}
+	return alias + " ON DUPLICATE KEY UPDATE " + strings.Join(sets, ", ")
+}
+
+// lockSQL reads a row and keeps others from it.
+func (s *schema) lockSQL() string { return s.statements()[read] + " FOR UPDATE" }
+
+// rangeSQL reads rows in the order of their keys.
+func (s *schema) rangeSQL() string {
+	return fmt.Sprintf("SELECT %s FROM %s WHERE %[3]s >= ? ORDER BY %[3]s LIMIT ?", s.names(), tableName, keyColumn)
+}
+
+// The servers order texts by so many bytes of them, unless they are told to look at more, and can be told to look at so many.
+const vendorSortLength, maxSortLength = 1024, 8 << 20
+
+// sortLength is by how many bytes texts have to be ordered, 0 when the servers do by themselves.
+func (s *schema) sortLength() int {
+	longest := 0
+	for _, c := range s.columns {
+		longest = max(longest, longestText(c.field))
+	}
+	if longest *= 4; longest <= vendorSortLength {
+		return 0
+	}
+	return min(longest, maxSortLength)
+}
+
+// longestText is the length of the longest text or binary value in a field.
+func longestText(f *corpus.Field) int {
+	longest := f.MaxLen
+	for i := range f.Elems {
+		longest = max(longest, longestText(&f.Elems[i]))
+	}
+	return longest
 }
 
 // createSQL makes the table.

@@ -20,6 +20,8 @@ const (
 	vendorConnections, extraConnections = 151, 20
 	// statementsPerConnection is how many prepared statements each connection may come to have; vendorStatements is the default in all.
 	statementsPerConnection, vendorStatements = 64, 16382
+	// minToken and maxToken are the lengths in characters of the words that full-text indexes keep on servers that we start: the longest is the vendors'.
+	minToken, maxToken = 1, 84
 )
 
 // Server describes the server of a product: its binaries and image, how to install it, and the command that makes a fresh data directory.
@@ -96,10 +98,13 @@ func serverCommand(l drivers.Launch) []string {
 	return command
 }
 
-// serverSettings is the profile: what the tier asks for, and with --optimised what fits the host. All else is the vendor's default.
+// serverSettings is the profile: what the tier and full-text search ask for, and with --optimised what fits the host. All else is the vendor's
+// default.
 func serverSettings(mariaDB bool) func(drivers.Profile, drivers.Tier, drivers.Resources) []drivers.Setting {
 	return func(profile drivers.Profile, tier drivers.Tier, host drivers.Resources) []drivers.Setting {
-		settings := tierSettings(tier)
+		settings := append(tierSettings(tier), drivers.Setting{
+			Name: "innodb_ft_min_token_size", Value: strconv.Itoa(minToken), Why: "full-text indexes keep every word, however short, so that their answers can be checked",
+		})
 		if profile.Optimised {
 			settings = append(settings, optimised(mariaDB, host)...)
 		}

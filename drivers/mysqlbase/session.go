@@ -26,6 +26,7 @@ type session struct {
 	arguments  arguments
 	cells      []driver.Value
 	statements [operations]driver.Stmt
+	kept       kept
 	conn       driver.Conn // nil while there is none
 	id         string      // the server's number of the connection
 
@@ -127,9 +128,14 @@ func (s *session) abandon(busy bool) {
 	if !busy || s.database.closed.Load() {
 		return
 	}
+	s.database.kill(id)
+}
+
+// kill has the server give up what it does for a connection, if it can be reached.
+func (d *database) kill(id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
 	defer cancel()
-	_ = s.database.control(ctx, "abandon an operation", func(c *controller) error {
+	_ = d.control(ctx, "abandon an operation", func(c *controller) error {
 		_, err := c.query("KILL CONNECTION " + id)
 		return err
 	})
@@ -144,7 +150,7 @@ func (s *session) drop() {
 	}
 	_ = s.socket.Close() // first: the driver would say goodbye to a server that may not listen
 	_ = s.conn.Close()
-	s.conn = nil
+	s.conn, s.kept = nil, kept{}
 	s.database.sockets.Add(-1)
 }
 
@@ -211,6 +217,9 @@ func (d *database) dial(ctx context.Context, inDatabase bool, opened func(net.Co
 	config := d.endpoint.config(d.product)
 	if inDatabase {
 		config.DBName = d.endpoint.database
+	}
+	if length := d.schema.sortLength(); length > 0 {
+		config.Params["max_sort_length"] = strconv.Itoa(length)
 	}
 	config.MaxAllowedPacket = d.packet // 0 before it is known: then the driver asks the server
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
@@ -13,6 +14,10 @@ import (
 type client struct {
 	database *database
 	link     wire.Link
+	piped    bool // over one connection
+
+	preparing sync.Mutex // held while a scan is prepared, off the clock
+	scans     scans
 }
 
 // Create inserts the row.

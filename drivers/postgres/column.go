@@ -23,6 +23,9 @@ const (
 	oidJSONB       = 3802
 )
 
+// arrayOf are the arrays of the types that keys have.
+var arrayOf = map[uint32]uint32{oidInt8: 1016, oidText: 1009, oidUUID: 2951}
+
 // column is a column of the table.
 type column struct {
 	name  string // quoted

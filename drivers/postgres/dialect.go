@@ -73,7 +73,7 @@ func (dialect) Value(c sqlrender.Column) (string, error) {
 
 // Literal binds a literal as what its column is.
 func (dialect) Literal(c sqlrender.Column, l query.Literal) (query.Literal, error) {
-	if err := checkText(c, l.Text); err != nil {
+	if err := checkText(c.Path, l.Text); err != nil {
 		return l, err
 	}
 	if c.Nested() && l.Kind == corpus.DateTime {
@@ -82,9 +82,9 @@ func (dialect) Literal(c sqlrender.Column, l query.Literal) (query.Literal, erro
 	return l, nil
 }
 
-func checkText(c sqlrender.Column, text string) error {
+func checkText(path query.Path, text string) error {
 	if strings.Contains(text, "\x00") {
-		return drivers.Unsupported{Why: fmt.Sprintf("PostgreSQL text cannot hold the character NUL, with which %s is compared", c.Path)}
+		return drivers.Unsupported{Why: fmt.Sprintf("PostgreSQL text cannot hold the character NUL, with which %s is compared", path)}
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (dialect) Elements(b *sqlrender.Builder, op query.Op, c sqlrender.Column, v
 	}
 	var all, one []byte
 	for i, l := range values {
-		if err := checkText(c, l.Text); err != nil {
+		if err := checkText(c.Path, l.Text); err != nil {
 			return err
 		}
 		one = sqlrender.AppendJSON(one[:0], l)
@@ -140,32 +140,33 @@ func (dialect) Elements(b *sqlrender.Builder, op query.Op, c sqlrender.Column, v
 	return nil
 }
 
-// wordsOf is the expression that a full-text index is on: words as they are, in lower case.
+// wordCollation knows the letters and digits of all scripts, as PostgreSQL's own packages and images have it; the collation "C" knows those of English.
+const wordCollation = `"und-x-icu"`
+
+// wordsOf is the expression that a full-text index is on: the tokens of query.Tokens. PostgreSQL's own parser would take addresses, paths and numbers
+// for words of their own kind, so that "read/write" had neither of the two. The two letters are those that lower turns into something else
+// than another letter of the same text: İ gets a dot of its own, and Σ at the end of a word its other form.
 func (d dialect) wordsOf(c sqlrender.Column) (string, error) {
 	value, err := d.Value(c)
-	return "to_tsvector('simple', " + value + ")", err
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("array_to_tsvector(array_remove(regexp_split_to_array(lower(translate(%s, 'İΣ', 'iσ') COLLATE %s), '[^[:alnum:]]+'), ''))", value, wordCollation), nil
 }
 
-// Match joins one query for each word by AND or OR.
+// Match binds a query of all tokens, which are nothing but letters and digits.
 func (d dialect) Match(b *sqlrender.Builder, op query.Op, c sqlrender.Column, tokens []string) error {
 	words, err := d.wordsOf(c)
 	if err != nil {
 		return err
 	}
-	sign := " && "
+	sign := "' & '"
 	if op == query.MatchAny {
-		sign = " || "
+		sign = "' | '"
 	}
-	b.Write(words, " @@ (")
-	for i, token := range tokens {
-		if i > 0 {
-			b.Write(sign)
-		}
-		b.Write("plainto_tsquery('simple', ")
-		b.Bind(query.Literal{Kind: corpus.String, Text: token})
-		b.Write(")")
-	}
-	b.Write(")")
+	b.Write(words, " @@ ")
+	b.Bind(query.Literal{Kind: corpus.String, Text: "'" + strings.Join(tokens, sign) + "'"})
+	b.Write("::tsquery")
 	return nil
 }
 

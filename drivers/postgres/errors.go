@@ -13,6 +13,9 @@ import (
 // uniqueViolation is the code of an insert whose key is there already.
 const uniqueViolation = "23505"
 
+// undefinedObject is the code of a statement that names something, other than a table or a column, that the server does not have.
+const undefinedObject = "42704"
+
 // classify gives the server's refusal its class.
 func classify(refusal *pgconn.PgError) error {
 	switch code := refusal.Code; {

@@ -54,39 +54,16 @@ func (s *schema) loadSQL() loadSQL {
 	}
 }
 
-// loadChunk sends one chunk and returns the first row that is not in it. The statements, the data and the end of the data go out in one
-// request: a server that refuses the statements passes over the data that follows.
+// loadChunk makes and sends one chunk and returns the first row that is not in it.
 func (c *client) loadChunk(ctx context.Context, sql string, from, to uint64, version uint32) (next uint64, err error) {
-	seat, err := c.link.Take(ctx)
-	if err != nil {
-		return from, err
-	}
-	defer c.link.Give(seat)
-	seat.Kind = load
-	seat.Request = appendMessage(seat.Request, 'Q', sql+"\x00")
-	seat.Request = appendMessage(seat.Request, 'd', "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 	var key corpus.KeyBuffer
 	var row corpus.Row
 	rows := c.database.corpus
-	for next = from; next < to && next-from < chunkRows && len(seat.Request) < chunkBytes; next++ {
-		rows.Row(&row, next, version)
-		at := len(seat.Request)
-		seat.Request = append(seat.Request, 'd', 0, 0, 0, 0)
-		seat.Request = binary.BigEndian.AppendUint16(seat.Request, uint16(len(c.database.schema.columns)+1))
-		if seat.Request, err = c.database.schema.appendCells(seat.Request, rows.Key(&key, next), &row); err != nil {
-			return from, fmt.Errorf("row %d: %w", next, err)
-		}
-		binary.BigEndian.PutUint32(seat.Request[at+1:], uint32(len(seat.Request)-at-1))
-	}
-	seat.Request = appendMessage(seat.Request, 'd', "\xff\xff")
-	seat.Request = appendMessage(seat.Request, 'c', "")
-	if err := c.link.Do(ctx, seat); err != nil {
-		return from, err
-	}
-	if seat.Rows != int64(next-from) {
-		return from, fmt.Errorf("the server took %d rows of %d", seat.Rows, next-from)
-	}
-	return next, nil
+	sent, err := c.copyRows(ctx, sql, 0, chunkBytes, int(min(to-from, chunkRows)), func(i int) (corpus.Key, *corpus.Row) {
+		rows.Row(&row, from+uint64(i), version)
+		return rows.Key(&key, from+uint64(i)), &row
+	})
+	return from + uint64(sent), err
 }
 
 func appendMessage(dst []byte, kind byte, body string) []byte {

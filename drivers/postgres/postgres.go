@@ -116,7 +116,7 @@ type database struct {
 	tier       drivers.Tier // that sessions are set up for
 	corpus     *corpus.Corpus
 	schema     *schema
-	statements [4]statement
+	statements [prepared]statement
 	loadSQL    loadSQL
 	load       drivers.Config
 	logger     *slog.Logger
@@ -177,11 +177,12 @@ func (d *database) Client(ctx context.Context, i int) (drivers.Client, error) {
 	if d.closed.Load() {
 		return nil, drivers.ErrClosed
 	}
-	protocol := wire.Protocol{Dial: d.dial, Parse: parse, Abandon: abandon}
 	c := &client{database: d}
+	protocol := wire.Protocol{Dial: c.dial, Parse: parse, Abandon: abandon}
 	var err error
 	// One operation at a time is the same either way, and takes one goroutine less without a pipe.
 	if option(d.load) == perClient && d.load.Threads > 1 {
+		c.piped = true
 		c.link, err = wire.NewPipe(ctx, protocol, d.load.Threads)
 	} else {
 		c.link, err = wire.NewDirect(ctx, protocol, d.load.Threads)

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
 	_ "github.com/durabench/durabench/drivers/postgres"
@@ -135,8 +138,9 @@ func TestConformance(t *testing.T) {
 						config.Options = map[string]string{"connections": connections}
 					}
 				},
-				NoNUL: "PostgreSQL's text and jsonb cannot hold the character NUL",
-				Stall: stall,
+				Refuses: hasNUL,
+				NoNUL:   "PostgreSQL's text and jsonb cannot hold the character NUL",
+				Stall:   stall,
 			})
 		})
 	}
@@ -184,4 +188,11 @@ func run(tb testing.TB, conn *pgconn.PgConn, sql string) (rows [][]string) {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// hasNUL tells that a literal of the scan's condition has the character that PostgreSQL's texts cannot hold.
+func hasNUL(s *query.Scan) bool { return s.Where != nil && nulIn(s.Where) }
+
+func nulIn(p *query.Predicate) bool {
+	return slices.ContainsFunc(p.Values, func(l query.Literal) bool { return strings.Contains(l.Text, "\x00") }) || slices.ContainsFunc(p.Args, nulIn)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/wire"
 )
 
@@ -67,12 +66,16 @@ func parse(call *wire.Call, data []byte) (taken int, done bool, err error) {
 			if call == nil {
 				return taken, false, fmt.Errorf("a row that nobody asked for")
 			}
-			if err := appendRow(&call.Record, body); err != nil {
+			if err := receiveRow(call, body); err != nil {
 				return taken, false, err
 			}
 		case 'C': // CommandComplete
 			if call != nil {
-				call.Rows = concerned(body)
+				if call.Kind == batch {
+					call.Rows += concerned(body)
+				} else {
+					call.Rows = concerned(body)
+				}
 			}
 		case 'Z': // ReadyForQuery
 			if call == nil {
@@ -98,31 +101,50 @@ func parse(call *wire.Call, data []byte) (taken int, done bool, err error) {
 	return taken, false, nil
 }
 
+// receiveRow takes a DataRow into the call's record, or into its answer. What the answer's owner says to a row is the operation's error, and the
+// rows that follow are passed over.
+func receiveRow(call *wire.Call, body []byte) (err error) {
+	if call.Kind != scanning {
+		call.Record.Bytes, call.Record.Ends, err = appendRow(call.Record.Bytes, call.Record.Ends, body)
+		return err
+	}
+	if call.Err != nil {
+		return nil
+	}
+	a := &call.Answer
+	before := len(a.Bytes)
+	if a.Bytes, a.Ends, err = appendRow(a.Bytes, a.Ends, body); err != nil {
+		return err
+	}
+	call.Err = a.Row(int64(len(a.Bytes) - before))
+	return nil
+}
+
 // appendRow copies the cells of a DataRow.
-func appendRow(rec *drivers.Record, body []byte) error {
+func appendRow(dst []byte, ends []int, body []byte) ([]byte, []int, error) {
 	if len(body) < 2 {
-		return errDamaged
+		return dst, ends, errDamaged
 	}
 	cells := int(binary.BigEndian.Uint16(body))
 	body = body[2:]
 	for range cells {
 		if len(body) < 4 {
-			return errDamaged
+			return dst, ends, errDamaged
 		}
 		size := int32(binary.BigEndian.Uint32(body))
 		body = body[4:]
 		if size < 0 {
-			rec.Ends = append(rec.Ends, -1)
+			ends = append(ends, -1)
 			continue
 		}
 		if int(size) > len(body) {
-			return errDamaged
+			return dst, ends, errDamaged
 		}
-		rec.Bytes = append(rec.Bytes, body[:size]...)
-		rec.Ends = append(rec.Ends, len(rec.Bytes))
+		dst = append(dst, body[:size]...)
+		ends = append(ends, len(dst))
 		body = body[size:]
 	}
-	return nil
+	return dst, ends, nil
 }
 
 var errDamaged = fmt.Errorf("a row that is cut off")

@@ -26,8 +26,9 @@ type session struct {
 	closing  sync.Once
 }
 
-// dial opens a measured connection.
-func (d *database) dial(ctx context.Context) (net.Conn, error) {
+// dial opens a measured connection of the client.
+func (c *client) dial(ctx context.Context) (net.Conn, error) {
+	d := c.database
 	if d.closed.Load() {
 		return nil, drivers.ErrClosed
 	}
@@ -37,6 +38,11 @@ func (d *database) dial(ctx context.Context) (net.Conn, error) {
 	}
 	if err := d.prepareStatements(ctx, conn); err != nil {
 		return nil, errors.Join(err, closeNow(conn))
+	}
+	for _, s := range c.scans.all() {
+		if _, err := conn.Prepare(ctx, s.name, s.SQL, s.oids()); err != nil {
+			return nil, errors.Join(fmt.Errorf("prepare scan %s again: %w", s.Scan.ID, err), closeNow(conn))
+		}
 	}
 	if err := conn.SyncConn(ctx); err != nil {
 		return nil, errors.Join(err, closeNow(conn))
@@ -115,10 +121,15 @@ func (d *database) setTier(ctx context.Context, conn *pgconn.PgConn) error {
 func (d *database) prepareStatements(ctx context.Context, conn *pgconn.PgConn) error {
 	for kind, s := range d.statements {
 		parameters := []uint32{d.schema.keyOID}
-		if kind == create || kind == update {
+		switch kind {
+		case create, update:
 			for _, c := range d.schema.columns {
 				parameters = append(parameters, c.oid)
 			}
+		case fetch, erase:
+			parameters[0] = arrayOf[d.schema.keyOID]
+		case ranged:
+			parameters = append(parameters, oidInt8)
 		}
 		description, err := conn.Prepare(ctx, s.name, s.sql, parameters)
 		switch code := codeOf(err); {

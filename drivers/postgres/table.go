@@ -28,11 +28,18 @@ const (
 	read
 	update
 	remove
+	fetch // the rows of several keys, with their keys
+	erase // the rows of several keys
+	ranged
+	lock // the row of a key, for an update in the same transaction
+	prepared
 	load
+	scanning // rows go into Call.Answer
+	batch    // Rows adds up over several statements
 )
 
 // statements are the prepared statements of a measured connection, by operation.
-func (s *schema) statements() [4]statement {
+func (s *schema) statements() [prepared]statement {
 	var places, sets []string
 	for i := range len(s.columns) + 1 {
 		places = append(places, fmt.Sprintf("$%d", i+1))
@@ -46,6 +53,10 @@ func (s *schema) statements() [4]statement {
 		read:   newStatement("r", fmt.Sprintf("SELECT %s FROM %s WHERE %s = $1", columns, tableName, keyColumn), 1),
 		update: newStatement("u", fmt.Sprintf("UPDATE %s SET %s WHERE %s = $1", tableName, strings.Join(sets, ", "), keyColumn), len(places)),
 		remove: newStatement("d", fmt.Sprintf("DELETE FROM %s WHERE %s = $1", tableName, keyColumn), 1),
+		fetch:  newStatement("f", fmt.Sprintf("SELECT %s FROM %s WHERE %s = ANY ($1)", s.names(), tableName, keyColumn), 1),
+		erase:  newStatement("e", fmt.Sprintf("DELETE FROM %s WHERE %s = ANY ($1)", tableName, keyColumn), 1),
+		ranged: newStatement("g", fmt.Sprintf("SELECT %s FROM %s WHERE %s >= $1 ORDER BY %s LIMIT $2", s.names(), tableName, keyColumn, keyColumn), 2),
+		lock:   newStatement("l", fmt.Sprintf("SELECT %s FROM %s WHERE %s = $1 FOR UPDATE", columns, tableName, keyColumn), 1),
 	}
 }
 

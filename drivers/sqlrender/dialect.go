@@ -83,28 +83,33 @@ func KeyLiteral(key corpus.Key) query.Literal {
 // JSONLiteral is JSON text as it is bound: its Kind is Array, which no other literal has.
 func JSONLiteral(text string) query.Literal { return query.Literal{Kind: corpus.Array, Text: text} }
 
+// Set makes v the value that the literal is.
+func Set(row *corpus.Row, v *corpus.Value, l query.Literal) {
+	switch l.Kind {
+	case corpus.Bool:
+		row.SetBool(v, l.Bool)
+	case corpus.Int:
+		row.SetInt(v, l.Int)
+	case corpus.Float:
+		row.SetFloat(v, l.Float)
+	case corpus.Decimal:
+		row.SetDecimal(v, l.Int)
+	case corpus.DateTime:
+		row.SetUnix(v, l.Int)
+	case corpus.String:
+		row.SetText(v, l.Text)
+	case corpus.UUID:
+		row.SetUUID(v, [16]byte(l.Bytes))
+	case corpus.Bytes:
+		row.SetBytes(v, l.Bytes)
+	}
+}
+
 // AppendJSON appends a literal as the corpus writes a value of its kind in JSON.
 func AppendJSON(dst []byte, l query.Literal) []byte {
 	var row corpus.Row
 	var v corpus.Value
-	switch l.Kind {
-	case corpus.Bool:
-		row.SetBool(&v, l.Bool)
-	case corpus.Int:
-		row.SetInt(&v, l.Int)
-	case corpus.Float:
-		row.SetFloat(&v, l.Float)
-	case corpus.Decimal:
-		row.SetDecimal(&v, l.Int)
-	case corpus.DateTime:
-		row.SetUnix(&v, l.Int)
-	case corpus.String:
-		row.SetText(&v, l.Text)
-	case corpus.UUID:
-		row.SetUUID(&v, [16]byte(l.Bytes))
-	case corpus.Bytes:
-		row.SetBytes(&v, l.Bytes)
-	}
+	Set(&row, &v, l)
 	return corpus.AppendJSON(dst, &corpus.Field{Kind: l.Kind}, &v)
 }
 

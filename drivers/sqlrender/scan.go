@@ -144,7 +144,7 @@ func (b *Builder) where(s *query.Scan) error {
 		word = " AND "
 	}
 	if s.Raw != nil && s.Raw.HasWhere {
-		text := b.raw(s.Raw.Where)
+		text := rawText(b.dialect, s.Raw.Where)
 		if text == "" {
 			return unsupported("the file has no condition for %s", b.dialect.Raw()[0])
 		}
@@ -167,7 +167,7 @@ func (b *Builder) where(s *query.Scan) error {
 // order writes the order, typed or raw.
 func (b *Builder) order(s *query.Scan) error {
 	if s.Raw != nil && s.Raw.HasOrder {
-		text := b.raw(s.Raw.Order)
+		text := rawText(b.dialect, s.Raw.Order)
 		if text == "" {
 			return unsupported("the file has no order for %s", b.dialect.Raw()[0])
 		}
@@ -202,9 +202,9 @@ func (b *Builder) order(s *query.Scan) error {
 	return nil
 }
 
-// raw returns the text for this dialect, "" when there is none.
-func (b *Builder) raw(texts map[string]string) string {
-	for _, name := range b.dialect.Raw() {
+// rawText returns the text for the dialect, "" when there is none.
+func rawText(d Dialect, texts map[string]string) string {
+	for _, name := range d.Raw() {
 		if text := texts[name]; text != "" {
 			return text
 		}

@@ -26,7 +26,7 @@ func (d *database) Prepare(ctx context.Context) error {
 			return fmt.Errorf("the table %s of namespace %q and database %q is not ours (%s): name another database in the endpoint, with ?db=…",
 				drivers.Table, d.server.namespace, d.server.database, definition)
 		}
-		_, err = c.query(ctx, fmt.Sprintf("REMOVE TABLE IF EXISTS %[1]s; DEFINE TABLE %[1]s TYPE NORMAL SCHEMALESS COMMENT '%[2]s'", drivers.Table, comment))
+		_, err = c.define(ctx, fmt.Sprintf("REMOVE TABLE IF EXISTS %[1]s; DEFINE TABLE %[1]s TYPE NORMAL SCHEMALESS COMMENT '%[2]s'; %[3]s", drivers.Table, comment, analyzerDefinition))
 		return err
 	})
 }

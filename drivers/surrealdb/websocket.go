@@ -156,9 +156,9 @@ func owner(data []byte) (id uint64, known bool, err error) {
 		if s.null() {
 			break
 		}
-		id, err := s.int()
-		if err == nil && id > 0 {
-			return uint64(id), true, nil
+		var n int64
+		if n, err = s.int(); err == nil && n > 0 {
+			return uint64(n), true, nil
 		}
 		break
 	}

@@ -186,7 +186,7 @@ func (d *Direct) abandon(conn net.Conn) bool {
 func (d *Direct) reconnect(ctx context.Context, seat *Seat) (*net.Conn, error) {
 	conn, err := d.protocol.Dial(ctx)
 	if err != nil {
-		if ctx.Err() != nil {
+		if over(ctx) {
 			return nil, overError(ctx)
 		}
 		return nil, lostError(err)

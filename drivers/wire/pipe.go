@@ -109,7 +109,7 @@ func (p *Pipe) dial(ctx context.Context) (*stream, error) {
 	close(p.dialing)
 	p.dialing = nil
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case err != nil && over(ctx):
 		return nil, overError(ctx)
 	case err != nil:
 		return nil, lostError(err)

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/durabench/durabench/drivers"
 )
@@ -48,6 +49,9 @@ type Call struct {
 	Kind int
 	// Record receives a row.
 	Record drivers.Record
+	// Answer receives many: the caller's own, lent to the call. On a Pipe it stays with the call when the operation is over before its answer
+	// has come.
+	Answer drivers.Answer
 	// Rows is how many rows the server says it concerned.
 	Rows int64
 	// Left is for Parse to remember how many bytes of the answer it has yet to take.
@@ -63,6 +67,20 @@ type Call struct {
 func (c *Call) reset() {
 	c.Request, c.Kind, c.Rows, c.Left, c.Err, c.lost = c.Request[:0], 0, 0, 0, nil, nil
 	c.Record.Reset()
+	c.Answer = drivers.Answer{}
+}
+
+// Lend gives the call an answer's memory to receive in.
+func (c *Call) Lend(answer *drivers.Answer) {
+	answer.Reset()
+	c.Answer = *answer
+}
+
+// Recall takes back what was lent. Of an operation that was abandoned nothing comes back: the answer is then empty, and keeps what it was asked.
+func (s *Seat) Recall(answer *drivers.Answer) {
+	keep, each := answer.Keep, answer.Each
+	*answer, s.Answer = s.Answer, drivers.Answer{}
+	answer.Keep, answer.Each = keep, each
 }
 
 // Link carries the operations of one client.
@@ -85,6 +103,14 @@ func lostError(err error) error {
 		return err
 	}
 	return drivers.Classify(drivers.ClassConnection, fmt.Errorf("connection lost: %w", err))
+}
+
+// over tells whether the context is over. Dialling stops at a deadline by a timer of its own, which may run before the context's.
+func over(ctx context.Context) bool {
+	if deadline, set := ctx.Deadline(); set && !time.Now().Before(deadline) {
+		<-ctx.Done()
+	}
+	return ctx.Err() != nil
 }
 
 // overError is the error of an operation whose context is over.

@@ -120,11 +120,11 @@ func TestAFailureIsKeptWhenAsked(t *testing.T) {
 	if err != nil || !strings.Contains(log, "Bad directive") {
 		t.Errorf("log is %q, %v", log, err)
 	}
-	reaped, err := c.Reap(t.Context(), func(id string) bool { return id != run }, false)
+	reaped, err := c.Reap(t.Context(), func(thing docker.Thing) bool { return thing.RunID != run }, false)
 	if err != nil || len(reaped.Removed) != 0 || len(reaped.Kept) != 2 {
 		t.Errorf("reaped %+v, %v", reaped, err)
 	}
-	reaped, err = c.Reap(t.Context(), func(id string) bool { return id != run }, true)
+	reaped, err = c.Reap(t.Context(), func(thing docker.Thing) bool { return thing.RunID != run }, true)
 	if err != nil || len(reaped.Removed) != 2 {
 		t.Errorf("reaped %+v, %v", reaped, err)
 	}
@@ -137,7 +137,7 @@ func TestAKeptContainerDoesNotRunOn(t *testing.T) {
 	o := redis(t, run)
 	o.KeepOnFailure = true
 	running := start(t, c, o)
-	reaped, err := c.Reap(t.Context(), func(id string) bool { return id != run }, false)
+	reaped, err := c.Reap(t.Context(), func(thing docker.Thing) bool { return thing.RunID != run }, false)
 	if err != nil || len(reaped.Stopped) != 1 || len(reaped.Removed) != 0 {
 		t.Errorf("reaped %+v, %v", reaped, err)
 	}

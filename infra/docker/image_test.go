@@ -42,7 +42,7 @@ func cleanUp() error {
 		return err
 	}
 	defer c.Close()
-	left, err := c.Reap(ctx, func(run string) bool { return !strings.HasPrefix(run, prefix) }, true)
+	left, err := c.Reap(ctx, func(thing docker.Thing) bool { return !strings.HasPrefix(thing.RunID, prefix) }, true)
 	for _, thing := range left.Removed {
 		err = errors.Join(err, fmt.Errorf("the tests left %s %s of run %s", thing.Kind, thing.Name, thing.RunID))
 	}

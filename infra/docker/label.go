@@ -15,6 +15,7 @@ const (
 	labelRun     = "durabench.run"
 	labelEngine  = "durabench.engine"
 	labelStep    = "durabench.step"
+	labelOwner   = "durabench.owner"
 	labelImage   = "durabench.image" // its name, as it was asked for
 	labelDigest  = "durabench.digest"
 	labelCreated = "durabench.created"
@@ -37,6 +38,9 @@ func (o *Options) labels() map[string]string {
 	}
 	if o.Step != "" {
 		labels[labelStep] = o.Step
+	}
+	if o.Owner != "" {
+		labels[labelOwner] = o.Owner
 	}
 	if o.Published {
 		labels[labelPublished] = "1"

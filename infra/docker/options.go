@@ -21,6 +21,8 @@ type Options struct {
 	Server *drivers.Server
 	// RunID names the run that the server belongs to, Step the step that starts it.
 	RunID, Step string
+	// Owner names the installation that the run is of, such as its home directory: Reap tells by it whose leftovers they are.
+	Owner string
 	// Image is the image to run; empty for the engine's own.
 	Image string
 	// Pull tells when to fetch the image; empty for PullMissing.

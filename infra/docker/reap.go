@@ -26,6 +26,10 @@ type Thing struct {
 	Name   string `json:"name"`
 	RunID  string `json:"runId"`
 	Engine string `json:"engine,omitempty"`
+	// Owner is the installation that started it, as Options.Owner.
+	Owner string `json:"owner,omitempty"`
+	// Kept says why it was to outlive its run: "data" that a load left for queries, or a "failure" to be looked at; empty for what was not.
+	Kept string `json:"kept,omitempty"`
 }
 
 // Reaped is what became of the things of ours whose runs are over.
@@ -37,9 +41,9 @@ type Reaped struct {
 	Kept []Thing `json:"kept,omitempty"`
 }
 
-// Reap removes the containers, volumes and networks of ours whose run is not to be kept, and nothing else. What outlives its run on purpose stays
-// unless all is set. It goes on after an error.
-func (c *Client) Reap(ctx context.Context, keep func(runID string) bool, all bool) (Reaped, error) {
+// Reap removes the containers, volumes and networks of ours that keep does not want kept, and nothing else: keep knows whose they are, and whether
+// their run goes on. What outlives its run on purpose stays unless all is set. It goes on after an error.
+func (c *Client) Reap(ctx context.Context, keep func(Thing) bool, all bool) (Reaped, error) {
 	r := reaper{Client: c, keep: keep, all: all}
 	err := errors.Join(r.containers(ctx), r.volumes(ctx), r.networks(ctx))
 	for _, thing := range r.Removed {
@@ -54,14 +58,15 @@ func (c *Client) Reap(ctx context.Context, keep func(runID string) bool, all boo
 type reaper struct {
 	*Client
 	Reaped
-	keep func(runID string) bool
+	keep func(Thing) bool
 	all  bool
 }
 
 // orphan tells whether something is ours and of a run that is over.
 func (r *reaper) orphan(kind Kind, name string, labels map[string]string) (Thing, bool) {
 	run, is := ours(labels)
-	return Thing{Kind: kind, Name: name, RunID: run, Engine: labels[labelEngine]}, is && !r.keep(run)
+	thing := Thing{Kind: kind, Name: name, RunID: run, Engine: labels[labelEngine], Owner: labels[labelOwner], Kept: labels[labelKept]}
+	return thing, is && !r.keep(thing)
 }
 
 func (r *reaper) containers(ctx context.Context) error {

@@ -60,7 +60,7 @@ func TestReapTouchesOnlyOurs(t *testing.T) {
 	start(t, c, postgres(t, over)) // with a volume that its image declares
 	running := start(t, c, redis(t, goesOn))
 
-	reaped, err := c.Reap(t.Context(), func(run string) bool { return run != over }, false)
+	reaped, err := c.Reap(t.Context(), func(thing docker.Thing) bool { return thing.RunID != over }, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestReapTouchesOnlyOurs(t *testing.T) {
 
 func leftOfOurs(t *testing.T, c *docker.Client, run string) (containers, volumes int) {
 	t.Helper()
-	reaped, err := c.Reap(t.Context(), func(id string) bool { return id != run }, false)
+	reaped, err := c.Reap(t.Context(), func(thing docker.Thing) bool { return thing.RunID != run }, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func runID(t *testing.T, c *docker.Client, api *client.Client) string {
 	id := prefix + "-" + strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))
 	t.Cleanup(func() {
 		// Not t.Context(), which is over.
-		if _, err := c.Reap(context.Background(), func(run string) bool { return run != id }, true); err != nil {
+		if _, err := c.Reap(context.Background(), func(thing docker.Thing) bool { return thing.RunID != id }, true); err != nil {
 			t.Error(err)
 		}
 	})

@@ -36,7 +36,7 @@ func TestALoadIsKeptForAQuery(t *testing.T) {
 	load, query := runID(t, c, api)+"-load", runID(t, c, api)+"-query"
 	name := docker.VolumeName("redis", load)
 	t.Cleanup(func() {
-		if _, err := c.Reap(context.Background(), func(run string) bool { return run != load && run != query }, true); err != nil {
+		if _, err := c.Reap(context.Background(), func(thing docker.Thing) bool { return thing.RunID != load && thing.RunID != query }, true); err != nil {
 			t.Error(err)
 		}
 	})
@@ -62,7 +62,7 @@ func TestALoadIsKeptForAQuery(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The end of the load's run does not end its data.
-	reaped, err := c.Reap(t.Context(), func(run string) bool { return run != load && run != query }, false)
+	reaped, err := c.Reap(t.Context(), func(thing docker.Thing) bool { return thing.RunID != load && thing.RunID != query }, false)
 	if err != nil || len(reaped.Removed) != 0 || len(reaped.Kept) != 1 || reaped.Kept[0].Name != name {
 		t.Errorf("reaped %+v, %v", reaped, err)
 	}
@@ -78,7 +78,7 @@ func TestALoadIsKeptForAQuery(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	reaped, err = c.Reap(t.Context(), func(run string) bool { return run != load && run != query }, true)
+	reaped, err = c.Reap(t.Context(), func(thing docker.Thing) bool { return thing.RunID != load && thing.RunID != query }, true)
 	if err != nil || len(reaped.Removed) != 1 || reaped.Removed[0].Name != name {
 		t.Errorf("reaped %+v, %v", reaped, err)
 	}

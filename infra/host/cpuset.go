@@ -138,6 +138,12 @@ func plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
+// Overlap tells whether two sets of CPUs, "0-3,8", have any in common.
+func Overlap(a, b string) bool {
+	other := numbers(b)
+	return slices.ContainsFunc(numbers(a), func(cpu int) bool { return slices.Contains(other, cpu) })
+}
+
 // list writes numbers as the kernel and Docker take them: "0-3,8".
 func list(numbers []int) string {
 	var parts []string

@@ -23,10 +23,10 @@ const (
 
 // Finding is one thing that a look at the machine found.
 type Finding struct {
-	Name   string
-	Value  string
-	Status Status
-	Fix    string // what to do, in plain words; empty where nothing is to be done
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Status Status `json:"status"`
+	Fix    string `json:"fix,omitempty"` // what to do, in plain words; empty where nothing is to be done
 }
 
 // DoctorOptions says what to look at.

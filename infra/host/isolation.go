@@ -82,6 +82,15 @@ type Isolation struct {
 	Ours []int `json:"ours,omitempty"`
 }
 
+// Patience is the longest that Apply waits for a quiet machine; 0 when it does not wait at all.
+func (i Isolation) Patience() time.Duration {
+	i = i.withDefaults()
+	if !i.asks(StepQuiet) {
+		return 0
+	}
+	return i.Wait
+}
+
 // Unlimited is Isolation.LockedBytes and Placement.LockedBytes without a limit.
 const Unlimited = -1
 

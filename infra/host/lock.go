@@ -21,10 +21,17 @@ const lockFile = "durabench.lock"
 // lockVariable tells a child which of its file descriptors is the host's lock.
 const lockVariable = "DURABENCH_HOST_LOCK"
 
+// EnvLockDir is the environment variable that names another directory for the lock file. Runs that use different ones do not see each other.
+const EnvLockDir = "DURABENCH_LOCK_DIR"
+
 // LockDir returns the directory of the lock file of this machine: one for all users and homes, since they all share the machine. It is
 // /run/lock where everyone may write there, and /tmp elsewhere; what decides is the directory and not who asks, or a user and root would
-// lock different files. A worker in a container, or in a unit with a private /tmp, sees another directory and needs it mounted.
+// lock different files. A worker in a container, or in a unit with a private /tmp, sees another directory and needs it mounted, and named by
+// DURABENCH_LOCK_DIR where it is mounted elsewhere.
 func LockDir() string {
+	if dir := os.Getenv(EnvLockDir); dir != "" {
+		return dir
+	}
 	const shared = os.ModeSticky | 0o007
 	if info, err := os.Stat("/run/lock"); err == nil && info.IsDir() && info.Mode()&shared == shared {
 		return "/run/lock"

@@ -101,7 +101,7 @@ func (s *server) run(ctx context.Context) (*Running, error) {
 	defer log.Close()
 	cmd := s.command(s.Server.Command(s.launch))
 	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
+	if err := s.Placement.Start(cmd); err != nil {
 		return nil, fmt.Errorf("start %s: %w", s.Engine, err)
 	}
 	// While we live we are its parent, and take note of its end; after us, init does.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/host"
 )
 
 // What went wrong, for callers that branch on it. Trying again cures none of these but ErrNotReady.
@@ -64,6 +65,8 @@ type Options struct {
 	Tier        drivers.Tier
 	Resources   drivers.Resources
 	Connections int
+	// Placement is on what CPUs, at which rank and with which limits the server runs.
+	Placement host.Placement
 	// Ready makes a real connection to the server and is called until it returns nil. Nil takes a server for ready that accepts TCP connections.
 	Ready func(context.Context, *Running) error
 	// ReadyTimeout is how long the server may take to be ready; 0 for a minute.

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/host"
 )
 
 // loopback is where servers listen unless the caller says otherwise.
@@ -177,7 +178,8 @@ func (s *server) digest() string {
 		Binary  string
 		Command []string
 		Files   map[string]string
-	}{s.binary, s.Server.Command(s.launch), files})
+		Placed  host.Placement
+	}{s.binary, s.Server.Command(s.launch), files, s.Placement})
 	return hex.EncodeToString(h.Sum(nil))
 }
 

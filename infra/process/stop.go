@@ -52,6 +52,30 @@ func Stop(ctx context.Context, dir string, keep bool) (err error) {
 	return nil
 }
 
+// Living returns the main process of the server of a directory, if it or any other process of the directory lives.
+func Living(dir string) (pid int, lives bool, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return 0, false, err
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return 0, false, nil
+	}
+	s := &server{paths: pathsOf(dir), log: slog.New(slog.DiscardHandler)}
+	s.Dir = dir
+	if s.state, err = readState(dir); err != nil {
+		return 0, false, err
+	}
+	if s.state.alive() {
+		return s.state.PID, true, nil
+	}
+	for _, p := range s.family() {
+		if p.alive() {
+			return p.pid, true, nil
+		}
+	}
+	return 0, false, nil
+}
+
 // stop stops the server and whatever processes of the directory there are, and writes down that none runs.
 func (s *server) stop(ctx context.Context) error {
 	family := s.family()

@@ -64,6 +64,30 @@ type State struct {
 	Version string `json:"version"`
 }
 
+// RunningPID returns the process of the server of ours that was last started here, whether or not it still runs; 0 when there was none.
+func RunningPID() int {
+	dir, err := home.Temporal()
+	if err != nil {
+		return 0
+	}
+	state, err := readJSON[State](directory(dir).state())
+	if err != nil || state == nil {
+		return 0
+	}
+	return state.PID
+}
+
+// Name tells one Temporal server and namespace from another, for people and for those who look for runs.
+func (s *Server) Name() string {
+	if s.Origin == OriginAddress {
+		return Name(s.Address, s.Namespace)
+	}
+	return Name("embedded in "+string(s.dir), s.Namespace) // its address changes from one start to the next
+}
+
+// Name tells one Temporal server and namespace from another.
+func Name(address, namespace string) string { return address + ", namespace " + namespace }
+
 // launchRecord is how a server of ours came to run.
 type launchRecord struct {
 	processID

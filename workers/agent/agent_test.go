@@ -49,7 +49,7 @@ func (b *bed) ctx() context.Context {
 
 func (b *bed) launch() *Client {
 	b.t.Helper()
-	client, err := Launch(b.ctx(), testBinary(b.t), b.dir, b.setup, drivers.Credentials{User: "bench", Password: secret})
+	client, err := Launch(b.ctx(), testBinary(b.t), b.dir, b.setup, drivers.Credentials{User: "bench", Password: secret}, nil)
 	require.NoError(b.t, err)
 	b.t.Cleanup(client.Close)
 	return client
@@ -338,7 +338,7 @@ func TestConcurrentLaunchesShareOneAgent(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range workers {
 		group.Go(func() {
-			client, err := Launch(b.ctx(), testBinary(t), b.dir, b.setup, drivers.Credentials{})
+			client, err := Launch(b.ctx(), testBinary(t), b.dir, b.setup, drivers.Credentials{}, nil)
 			if errs[i] = err; err == nil {
 				pids[i] = client.Info().PID
 				client.Close()
@@ -366,7 +366,7 @@ func TestAgentOfAnotherRunIsNotAdopted(t *testing.T) {
 	b.launch()
 	other := b.setup
 	other.Spec.Samples = 7
-	_, err := Launch(b.ctx(), testBinary(t), b.dir, other, drivers.Credentials{})
+	_, err := Launch(b.ctx(), testBinary(t), b.dir, other, drivers.Credentials{}, nil)
 	require.ErrorContains(t, err, "another set-up")
 }
 
@@ -374,10 +374,10 @@ func TestLaunchErrorCarriesTheLastWords(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	b.setup.Spec.Database = "refuse"
-	_, err := Launch(b.ctx(), testBinary(t), b.dir, b.setup, drivers.Credentials{Password: secret})
+	_, err := Launch(b.ctx(), testBinary(t), b.dir, b.setup, drivers.Credentials{Password: secret}, nil)
 	require.ErrorContains(t, err, "engine refuses to be opened")
 	require.NotContains(t, err.Error(), secret)
-	_, err = Launch(b.ctx(), filepath.Join(t.TempDir(), "missing"), b.dir, b.setup, drivers.Credentials{})
+	_, err = Launch(b.ctx(), filepath.Join(t.TempDir(), "missing"), b.dir, b.setup, drivers.Credentials{}, nil)
 	require.ErrorContains(t, err, "start the agent")
 }
 

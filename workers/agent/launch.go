@@ -24,7 +24,8 @@ const Command = "agent"
 // Launch returns a client of the agent that serves dir with this setup: the one that lives, or a new one, started from exe with the
 // arguments "agent --dir DIR". A new agent is detached: it has a session of its own, so that neither the end of the worker nor Ctrl-C
 // on a terminal reaches it. It gets the credentials in a file that only its user can read, never as an argument or in its environment.
-func Launch(ctx context.Context, exe, dir string, setup Setup, credentials drivers.Credentials) (*Client, error) {
+// Its command is started by start, which may place it and pass it files; nil just starts it.
+func Launch(ctx context.Context, exe, dir string, setup Setup, credentials drivers.Credentials, start func(*exec.Cmd) error) (*Client, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the run's directory: %w", err)
 	}
@@ -45,7 +46,7 @@ func Launch(ctx context.Context, exe, dir string, setup Setup, credentials drive
 	if err := writeSetup(dir, setup, credentials); err != nil {
 		return nil, fmt.Errorf("write the run's set-up: %w", err)
 	}
-	ended, err := spawn(exe, dir)
+	ended, err := spawn(exe, dir, start)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func adopt(client *Client, dir string, setup Setup) (*Client, error) {
 }
 
 // spawn starts the agent's process. The channel gets how it ended, if it ends while this process lives.
-func spawn(exe, dir string) (<-chan error, error) {
+func spawn(exe, dir string, start func(*exec.Cmd) error) (<-chan error, error) {
 	output, err := os.OpenFile(filepath.Join(dir, outputFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the agent's output: %w", err)
@@ -74,7 +75,10 @@ func spawn(exe, dir string) (<-chan error, error) {
 	cmd.Env = environment()
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
+	if start == nil {
+		start = (*exec.Cmd).Start
+	}
+	if err := start(cmd); err != nil {
 		return nil, fmt.Errorf("start the agent %s: %w", exe, err)
 	}
 	ended := make(chan error, 1)

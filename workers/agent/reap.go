@@ -21,6 +21,15 @@ func Reap(ctx context.Context, dir string) error {
 	return errors.Join(err, RemoveCredentials(dir))
 }
 
+// Living returns the process of the agent that serves a run's directory, if one lives.
+func Living(dir string) (pid int, lives bool) {
+	var self identity
+	if err := readJSON(filepath.Join(dir, identityFile), &self); err != nil || !alive(self) {
+		return 0, false
+	}
+	return self.PID, true
+}
+
 func reap(ctx context.Context, dir string) error {
 	var self identity
 	err := readJSON(filepath.Join(dir, identityFile), &self)

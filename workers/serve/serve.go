@@ -40,10 +40,16 @@ type Options struct {
 	AgentIdle time.Duration
 	// StopTimeout is how long activities may take to let go; 0 is DefaultStopTimeout.
 	StopTimeout time.Duration
+	// Temporal names the server that the runs are on, for others who find this machine held by one, and to tell its runs from those of other
+	// servers: the address with the namespace.
+	Temporal string
 	// Logger is told of starts and stops; nil is silence. What the SDK logs goes to the client's own logger.
 	Logger *slog.Logger
 	// Ready, if set, is called once the queues are served.
 	Ready func()
+
+	// data is where this installation keeps its things: it names the owner of what is started.
+	data string
 }
 
 // Run serves the host's queue, and with Control the workflows, until ctx ends or a worker cannot go on. The end of ctx is no error: it is
@@ -63,6 +69,7 @@ func Run(ctx context.Context, c client.Client, o Options) error {
 	if err != nil {
 		return err
 	}
+	o.reclaim(ctx)
 	o.Logger.Info("worker serves", "host", o.Host, "queue", workflows.HostQueue(o.Host), "control", o.Control, "work", o.Work)
 	if o.Ready != nil {
 		o.Ready()
@@ -100,6 +107,8 @@ func (o *Options) complete() error {
 		o.Work, problem = home.Work()
 		err = errors.Join(err, problem)
 	}
+	o.data, problem = home.Data()
+	err = errors.Join(err, problem)
 	if o.AgentIdle <= 0 {
 		o.AgentIdle = DefaultAgentIdle
 	}
@@ -123,10 +132,12 @@ func (o *Options) start(c client.Client, fatal func(error)) ([]worker.Worker, er
 		MaxHeartbeatThrottleInterval: time.Second,
 		OnFatalError:                 fatal,
 	})
-	host.RegisterActivity(&activities.Host{Name: o.Host, Work: o.Work})
-	host.RegisterActivity(&activities.Server{Logger: o.Logger})
-	host.RegisterActivity(&activities.Agent{})
-	host.RegisterActivity(&activities.Leg{Executable: o.Executable, Idle: o.AgentIdle})
+	reaper := o.reaper(c)
+	machine := &activities.Machine{LockDir: reaper.LockDir, Journal: reaper.Journal, Temporal: o.Temporal, Ours: ours, Logger: o.Logger}
+	host.RegisterActivity(&activities.Host{Name: o.Host, Work: o.Work, Machine: machine, Reaper: reaper})
+	host.RegisterActivity(&activities.Server{Logger: o.Logger, Owner: o.data})
+	host.RegisterActivity(&activities.Agent{Machine: machine})
+	host.RegisterActivity(&activities.Leg{Executable: o.Executable, Idle: o.AgentIdle, Machine: machine})
 	host.RegisterActivity(&activities.Dataset{})
 	host.RegisterActivity(&activities.Results{})
 	host.RegisterActivity(&activities.Matrix{Logger: o.Logger})

@@ -4,6 +4,7 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os/signal"
 	"syscall"
@@ -11,11 +12,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/host"
 	"github.com/durabench/durabench/workers/agent"
 )
 
 // Serve makes this process the agent of the run in dir. The engines it can open are those that the program has registered.
-func Serve(ctx context.Context, dir string) error {
+//
+// A process that was started with the host's lock holds it until it ends.
+func Serve(ctx context.Context, dir string) (err error) {
+	lock, err := host.Inherit() // first of all: whatever is started before holds it, too
+	if err != nil {
+		return err
+	}
+	if lock != nil {
+		defer func() { err = errors.Join(err, lock.Close()) }()
+	}
 	tuning := tune()
 	return agent.Serve(ctx, dir, func(setup agent.Setup, credentials drivers.Credentials, finished []agent.Outcome, logger *slog.Logger) (agent.Executor, error) {
 		logger.Info("memory is set for measuring", "gcPercent", tuning.gcPercent, "memoryLimitBytes", tuning.memoryLimit)

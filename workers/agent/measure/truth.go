@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/infra/home"
 	"github.com/durabench/durabench/workers/agent"
@@ -43,13 +45,16 @@ func (s *session) expect(ctx context.Context, task agent.Task, scans []*query.Sc
 		options.Cache = query.Dir(filepath.Join(dir, "expected"))
 	}
 	rows := s.rowsOf(task.Step)
+	began := time.Now()
 	var said atomic.Int64
 	options.Progress = func(done uint64) {
-		now := time.Now().UnixNano()
-		if last := said.Load(); now-last < int64(time.Second) || !said.CompareAndSwap(last, now) {
+		now := time.Now()
+		if last := said.Load(); now.UnixNano()-last < int64(time.Second) || !said.CompareAndSwap(last, now.UnixNano()) {
 			return
 		}
-		task.Say(fmt.Sprintf("working out the expected answers: %d of %d rows", done, rows))
+		left := time.Duration(float64(now.Sub(began)) * (float64(rows)/float64(done) - 1)).Round(time.Second)
+		task.Say(fmt.Sprintf("working out the expected answers of %d scans: %s of %s rows, %s left", len(scans), humanize.Comma(int64(done)),
+			humanize.Comma(rows), left))
 	}
 	answers, err := s.dataset(task).Expect(ctx, scans, options)
 	if err != nil {

@@ -1,0 +1,42 @@
+package configs
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/durabench/durabench/bench/query"
+)
+
+// BenchmarkExpectedAnswers works out what every scan of bench.toml is to answer on a million rows, without a cache: rows/s tells how fast, and
+// peak-MB what the heap came to.
+//
+//	go test ./configs -run '^$' -bench ExpectedAnswers -benchtime 1x
+func BenchmarkExpectedAnswers(b *testing.B) {
+	const rows = 1_000_000
+	dataset, scans := shippedScans(b, "bench", rows)
+	runtime.GC()
+	peak := watchHeap(b)
+	for b.Loop() {
+		if _, err := dataset.Expect(b.Context(), scans, query.Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(rows*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	b.ReportMetric(float64(peak())/1e6, "peak-MB")
+}
+
+// watchHeap looks at the heap now and then until the benchmark ends; the function returns the most bytes that it held.
+func watchHeap(b *testing.B) func() uint64 {
+	var most atomic.Uint64
+	go func() {
+		for b.Context().Err() == nil {
+			var now runtime.MemStats
+			runtime.ReadMemStats(&now)
+			most.Store(max(most.Load(), now.HeapInuse))
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	return most.Load
+}

@@ -1,0 +1,389 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/query"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/sqlrender"
+	"github.com/durabench/durabench/drivers/wire"
+)
+
+// scan is a scan that is prepared on every connection of a client. As its literals never change, nor does what is sent to run it.
+type scan struct {
+	*sqlrender.Statement
+	name    string
+	request []byte
+}
+
+// oids are the types of the parameters.
+func (s *scan) oids() []uint32 {
+	types := make([]uint32, len(s.Args))
+	for i, l := range s.Args {
+		types[i] = oidOf[l.Kind]
+	}
+	return types
+}
+
+var oidOf = map[corpus.Kind]uint32{
+	corpus.Bool: oidBool, corpus.Int: oidInt8, corpus.Float: oidFloat8, corpus.Decimal: oidNumeric, corpus.String: oidText, corpus.UUID: oidUUID,
+	corpus.DateTime: oidTimestamptz, corpus.Bytes: oidBytea, corpus.Array: oidJSONB,
+}
+
+// scans are those of a client: a connection that is opened anew prepares them too.
+type scans struct {
+	mu   sync.Mutex
+	list []*scan
+	made int
+}
+
+func (s *scans) all() []*scan {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.list)
+}
+
+// add names the scan and lists it.
+func (s *scans) add(one *scan) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made++
+	one.name = "s" + strconv.Itoa(s.made)
+	s.list = append(s.list, one)
+}
+
+func (s *scans) forget(one *scan) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = slices.DeleteFunc(s.list, func(other *scan) bool { return other == one })
+}
+
+// CanScan refuses what PostgreSQL's texts cannot hold, and raw scans without words for it.
+func (c *client) CanScan(s *query.Scan) error {
+	if s.Raw != nil {
+		for _, part := range []struct {
+			has   bool
+			texts map[string]string
+			what  string
+		}{{s.Raw.HasWhere, s.Raw.Where, "condition"}, {s.Raw.HasOrder, s.Raw.Order, "order"}} {
+			if part.has && part.texts["postgres"] == "" && part.texts["sql"] == "" {
+				return drivers.Unsupported{Why: "the file has no " + part.what + " for postgres"}
+			}
+		}
+		return nil
+	}
+	return can(s.Where)
+}
+
+// can finds what PostgreSQL cannot do in a condition.
+func can(p *query.Predicate) error {
+	if p == nil {
+		return nil
+	}
+	for _, l := range p.Values {
+		if err := checkText(p.Path, l.Text); err != nil {
+			return err
+		}
+	}
+	for _, arg := range p.Args {
+		if err := can(arg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scanTable is the table as scans name it.
+func (d *database) scanTable() sqlrender.Table {
+	return sqlrender.Table{Name: tableName, Corpus: d.corpus}
+}
+
+// PrepareScan renders the scan and prepares it on each connection of the client.
+func (c *client) PrepareScan(ctx context.Context, s *query.Scan) (drivers.Statement, error) {
+	rendered, err := sqlrender.Render(dialect{}, c.database.scanTable(), s)
+	if err != nil {
+		return nil, err
+	}
+	one := &scan{Statement: rendered}
+	c.scans.add(one)
+	if err = one.compose(); err == nil {
+		err = c.prepare(ctx, one)
+	}
+	if err != nil {
+		c.scans.forget(one)
+		if codeOf(err) == undefinedObject {
+			err = drivers.Unsupported{Why: "this server lacks something that the scan needs: " + err.Error()}
+		}
+		return nil, fmt.Errorf("prepare scan %s: %s: %w", s.ID, rendered.SQL, err)
+	}
+	return one, nil
+}
+
+// duplicateStatement is the code of a statement that a connection has prepared already, when it was opened.
+const duplicateStatement = "42P05"
+
+// prepare sends the statement over each connection of the client.
+func (c *client) prepare(ctx context.Context, s *scan) error {
+	c.preparing.Lock() // two that gather seats at the same time would wait for each other
+	defer c.preparing.Unlock()
+	seats := 1
+	if !c.piped {
+		seats = max(1, c.database.load.Threads)
+	}
+	var taken []*wire.Seat
+	defer func() {
+		for _, seat := range taken {
+			c.link.Give(seat)
+		}
+	}()
+	for range seats {
+		seat, err := c.link.Take(ctx)
+		if err != nil {
+			return err
+		}
+		taken = append(taken, seat)
+	}
+	body := s.name + "\x00" + s.SQL + "\x00"
+	types := s.oids()
+	parse := binary.BigEndian.AppendUint16([]byte(body), uint16(len(types)))
+	for _, oid := range types {
+		parse = binary.BigEndian.AppendUint32(parse, oid)
+	}
+	for _, seat := range taken {
+		seat.Request = appendMessage(seat.Request, 'P', string(parse))
+		seat.Request = appendMessage(seat.Request, 'S', "")
+		if err := c.link.Do(ctx, seat); err != nil && codeOf(err) != duplicateStatement {
+			return err
+		}
+	}
+	return nil
+}
+
+// compose makes the request that runs the scan: Bind with all literals, Execute without a limit of rows, Sync.
+func (s *scan) compose() (err error) {
+	b := append([]byte{'B', 0, 0, 0, 0, 0}, s.name...) // the length is filled in later; the unnamed portal
+	b = append(b, 0, 0, 1, 0, 1)                       // all parameters in binary
+	b = binary.BigEndian.AppendUint16(b, uint16(len(s.Args)))
+	for _, l := range s.Args {
+		if b, err = appendLiteral(b, l); err != nil {
+			return err
+		}
+	}
+	// Rows come in binary. Aggregates come as text, which is exact and short whatever type PostgreSQL chose for them, after a group's value in binary.
+	switch {
+	case !s.Grouped():
+		b = append(b, 0, 1, 0, 1)
+	default:
+		columns := len(s.Values)
+		if s.Group != nil {
+			columns++
+		}
+		b = binary.BigEndian.AppendUint16(b, uint16(columns))
+		if s.Group != nil {
+			b = append(b, 0, 1)
+		}
+		b = append(b, make([]byte, 2*len(s.Values))...)
+	}
+	if len(b) > math.MaxInt32 {
+		return fmt.Errorf("literals of %d bytes: a message to PostgreSQL holds at most 2 GiB", len(b))
+	}
+	binary.BigEndian.PutUint32(b[1:], uint32(len(b)-1))
+	s.request = append(b, tail[bindTail:]...)
+	return nil
+}
+
+// appendLiteral appends a literal in the binary form of its type, as a parameter.
+func appendLiteral(dst []byte, l query.Literal) ([]byte, error) {
+	if l.Kind == corpus.Array {
+		dst = binary.BigEndian.AppendUint32(dst, uint32(len(l.Text)+1))
+		return append(append(dst, jsonbVersion), l.Text...), nil
+	}
+	var row corpus.Row
+	var v corpus.Value
+	sqlrender.Set(&row, &v, l)
+	return appendCell(dst, &corpus.Field{Kind: l.Kind}, &v)
+}
+
+// Scan runs the statement and receives all rows.
+func (c *client) Scan(ctx context.Context, statement drivers.Statement, answer *drivers.Answer) error {
+	s := statement.(*scan)
+	single := s.Counted() || s.Grouped() && s.Group == nil
+	keep, each := answer.Keep, answer.Each
+	if single {
+		answer.Keep, answer.Each = true, nil // the line is no row of the table
+	}
+	err := c.receive(ctx, answer, func(request []byte) ([]byte, error) { return append(request, s.request...), nil })
+	answer.Keep, answer.Each = keep, each
+	if err == nil && single {
+		err = finish(s, answer)
+	}
+	if err != nil {
+		return fmt.Errorf("scan %s: %w", s.Scan.ID, err)
+	}
+	return nil
+}
+
+// receive sends a request and receives rows into the answer.
+func (c *client) receive(ctx context.Context, answer *drivers.Answer, request func([]byte) ([]byte, error)) error {
+	seat, err := c.link.Take(ctx)
+	if err != nil {
+		answer.Reset()
+		return err
+	}
+	defer c.link.Give(seat)
+	if seat.Request, err = request(seat.Request); err != nil {
+		return err
+	}
+	seat.Kind = scanning
+	if each := answer.Each; each != nil && c.piped {
+		// The reader of the pipe calls it, perhaps when we have gone already. So we stay until the answer is all there, and rows are passed over.
+		over := ctx
+		ctx = context.WithoutCancel(ctx)
+		answer.Each = func() error {
+			if err := over.Err(); err != nil {
+				return err
+			}
+			return each()
+		}
+		defer func() { answer.Each = each }()
+	}
+	seat.Lend(answer)
+	err = c.link.Do(ctx, seat)
+	seat.Recall(answer)
+	return err
+}
+
+// finish takes the number out of the answer to a count, and leaves out the line that SQL returns for aggregates of no rows.
+func finish(s *scan, answer *drivers.Answer) error {
+	if s.Counted() {
+		if len(answer.Ends) != 1 || len(answer.Bytes) != 8 {
+			return fmt.Errorf("the answer to a count has %d cells and %d bytes", len(answer.Ends), len(answer.Bytes))
+		}
+		n := int64(binary.BigEndian.Uint64(answer.Bytes))
+		answer.Reset()
+		answer.Count, answer.Size = n, 8
+		return nil
+	}
+	start := 0
+	for i, end := range answer.Ends {
+		// No row was aggregated: a count is 0, anything else is NULL.
+		if end < 0 || s.Values[i].Field == nil && string(answer.Bytes[start:end]) == "0" {
+			answer.Reset()
+			return nil
+		}
+		start = end
+	}
+	size := answer.Size
+	answer.Rows, answer.Size = 0, 0
+	return answer.Row(size)
+}
+
+// DecodeScan takes the cells apart.
+func (c *client) DecodeScan(statement drivers.Statement, answer *drivers.Answer, each func(corpus.Key, *corpus.Row) error) error {
+	s := statement.(*scan)
+	if s.Counted() || s.Grouped() {
+		return fmt.Errorf("scan %s returns no rows of the table", s.Scan.ID)
+	}
+	return c.decodeRows(answer, s.Scan.Project == query.Full, each)
+}
+
+// decodeRows reads rows of a key and, when they are full, of all columns.
+func (c *client) decodeRows(answer *drivers.Answer, full bool, each func(corpus.Key, *corpus.Row) error) error {
+	schema := c.database.schema
+	width := 1
+	if full {
+		width += len(schema.columns)
+	}
+	if len(answer.Ends)%width != 0 {
+		return fmt.Errorf("the answer has %d cells, which is no multiple of the %d of a row", len(answer.Ends), width)
+	}
+	var row corpus.Row
+	start := 0
+	for at := 0; at < len(answer.Ends); at += width {
+		if answer.Ends[at] < 0 {
+			return fmt.Errorf("the answer has a row without a key")
+		}
+		// The binary forms of the keys' types are those that order them.
+		key, err := corpus.ParseKey(c.database.corpus.KeyKind(), answer.Bytes[start:answer.Ends[at]])
+		if err != nil {
+			return fmt.Errorf("key: %w", err)
+		}
+		start = answer.Ends[at]
+		row.Reset(schema.template)
+		for i := range width - 1 {
+			end := answer.Ends[at+1+i]
+			if end < 0 {
+				continue
+			}
+			f := schema.columns[i].field
+			if err := decodeCell(f, answer.Bytes[start:end], &row, &row.Columns[i]); err != nil {
+				return fmt.Errorf("column %s: %w", f.Name, err)
+			}
+			start = end
+		}
+		if err := each(key, &row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DecodeGroups reads a line for each group.
+func (c *client) DecodeGroups(statement drivers.Statement, answer *drivers.Answer) (groups []query.Group, err error) {
+	s := statement.(*scan)
+	width := len(s.Values)
+	if s.Group != nil {
+		width++
+	}
+	if !s.Grouped() || len(answer.Ends)%width != 0 {
+		return nil, fmt.Errorf("scan %s: the answer has %d cells, which are not groups of %d", s.Scan.ID, len(answer.Ends), width)
+	}
+	start := 0
+	for at := 0; at < len(answer.Ends); at += width {
+		var group query.Group
+		for i, end := range answer.Ends[at : at+width] {
+			if end < 0 {
+				return nil, fmt.Errorf("scan %s: a group has a cell that is NULL", s.Scan.ID)
+			}
+			cell := answer.Bytes[start:end]
+			start = end
+			if i == 0 && s.Group != nil {
+				if group.Key, err = groupKey(s.Group, cell); err != nil {
+					return nil, fmt.Errorf("scan %s: group: %w", s.Scan.ID, err)
+				}
+				continue
+			}
+			value, err := strconv.ParseFloat(string(cell), 64)
+			if err != nil {
+				return nil, fmt.Errorf("scan %s: aggregate %q: %w", s.Scan.ID, cell, err)
+			}
+			group.Values = append(group.Values, value)
+		}
+		groups = append(groups, group)
+	}
+	return groups, nil
+}
+
+// groupKey reads the value that a group's rows have in common.
+func groupKey(c *sqlrender.Column, cell []byte) (query.Literal, error) {
+	var row corpus.Row
+	var v corpus.Value
+	field := *c.Field
+	field.Name = ""
+	var err error
+	if c.Nested() && field.Kind == corpus.DateTime {
+		err = corpus.ParseJSON(&field, strconv.AppendQuote(nil, string(cell)), &row, &v)
+	} else {
+		err = decodeCell(&field, cell, &row, &v)
+	}
+	return query.LiteralOf(&v), err
+}
+
+var _ drivers.Scanner = (*client)(nil)

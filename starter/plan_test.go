@@ -1,0 +1,165 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/durabench/durabench/bench/plan"
+	"github.com/durabench/durabench/drivers"
+)
+
+// printedPlan is what plan prints as JSON.
+type printedPlan struct {
+	Plan    plan.Plan        `json:"plan"`
+	Summary planSummary      `json:"summary"`
+	Shares  map[string]share `json:"shares"`
+}
+
+// planOf plans with these flags.
+func planOf(t *testing.T, args ...string) printedPlan {
+	t.Helper()
+	code, out, errs := call(t, append([]string{"plan", "--format", "json"}, args...)...)
+	if code != exitOK {
+		t.Fatalf("plan %v: exit %d: %s", args, code, errs)
+	}
+	var printed printedPlan
+	if err := json.Unmarshal([]byte(out), &printed); err != nil {
+		t.Fatal(err)
+	}
+	return printed
+}
+
+// crudBench is where crud-bench's own workload files lie, beside the checkout.
+const crudBench = "../../shared/fixtures/crud-bench"
+
+// TestCrudBenchFilesPlanOnEveryEngine plans each of the files as it is on each engine. Every leg runs or says why not, and those of vectors say that
+// they are not available yet.
+func TestCrudBenchFilesPlanOnEveryEngine(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(crudBench, "*.toml"))
+	if err != nil || len(files) == 0 {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("the workload files of crud-bench are missing: %v", err)
+		}
+		t.Skip("the workload files of crud-bench are not here")
+	}
+	if len(files) != 7 {
+		t.Errorf("%d files: %q", len(files), files)
+	}
+	for _, engine := range drivers.Names() {
+		for _, file := range files {
+			printed := planOf(t, "-d", engine, "-s", "10k", "--config", file)
+			vectors := 0
+			for _, step := range printed.Plan.Timed() {
+				if step.Skip == "vector scans are not available yet" {
+					vectors++
+				} else if step.Skip == "" && step.Samples == 0 && step.Timing == nil {
+					t.Errorf("%s on %s: step %s has nothing to do", filepath.Base(file), engine, step.ID)
+				}
+			}
+			if want := map[string]int{"vector.toml": 3, "vector-filtered.toml": 6}[filepath.Base(file)]; vectors != want {
+				t.Errorf("%s on %s: %d legs of vectors, want %d", filepath.Base(file), engine, vectors, want)
+			}
+		}
+	}
+}
+
+// TestShippedFilesPlanOnEveryEngine does the same with our own files.
+func TestShippedFilesPlanOnEveryEngine(t *testing.T) {
+	for _, engine := range drivers.Names() {
+		for _, file := range []string{"crud", "bench", "ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"} {
+			if printed := planOf(t, "-d", engine, "-s", "10k", "--config", file); len(printed.Plan.Timed()) < 4 {
+				t.Errorf("%s on %s: %d legs", file, engine, len(printed.Plan.Timed()))
+			}
+		}
+	}
+}
+
+func TestPlanSaysWhatScansFind(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "w.toml")
+	text := `
+[value]
+number = "int:0..10"
+label = "string_enum:aa,ab"
+[[scans]]
+id = "few"
+name = "few"
+iterations = 7
+where = { number = 3 }
+index = { fields = ["number"] }
+[[scans]]
+id = "all"
+name = "all"
+projection = "COUNT"
+[[scans]]
+id = "rare"
+name = "rare"
+where = { label = "aa", number = { in = [0, 9] } }
+writes = [0.25]
+[[mixes]]
+name = "m"
+weights = { read = 3, update = 1 }
+rate = 500
+arrival = "poisson"
+[[batches]]
+name = "b"
+operation = "CREATE"
+batch_size = 20
+iterations = 5
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-d", "sqlite", "-s", "200", "--corpus-seed", "1", "--config", file, "-c", "2", "-t", "3"}
+	printed := planOf(t, args...)
+	few := printed.Shares["scan/few/few/heap/read"]
+	if few.Of != 200 || few.Rows != 200 || few.Found < 5 || few.Found > 50 {
+		t.Errorf("few: %+v", few)
+	}
+	if all := printed.Shares["scan/all/all/heap/read"]; all.Found != 200 {
+		t.Errorf("all: %+v", all)
+	}
+	if printed.Summary.Windows == 0 || printed.Summary.WindowTime == 0 {
+		t.Errorf("summary %+v", printed.Summary)
+	}
+	_, out, _ := call(t, append([]string{"plan"}, args...)...)
+	for _, want := range []string{
+		"scan/few/few/heap/read", few.String(), "all 200 rows", "│ 7 ", "2 × 3", "30s after 5s, ≥ 10", "updated → stirred",
+		"select full where number = 3", "build ordered (number)", "drop ordered (number)", "; after 25 % of",
+		"500/s Poisson", "3 read, 1 update; uniform", "5 × 20 rows", "create many rows at once", "deleted → rows 0-99 v0",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the table lacks %q:\n%s", want, out)
+		}
+	}
+	// What the engine cannot do is there, with the reason.
+	_, out, _ = call(t, append([]string{"plan"}, append(args, "-d", "dry")...)...)
+	if !strings.Contains(out, "not run [1]") || !strings.Contains(out, "\n[1] ") {
+		t.Errorf("no reasons:\n%s", out)
+	}
+	_, out, _ = call(t, append([]string{"plan", "--format", "csv"}, append(args, "-d", "dry")...)...)
+	if !strings.Contains(out, "Not run because") || !strings.Contains(out, ",not run,") {
+		t.Errorf("no reasons:\n%s", out)
+	}
+}
+
+func TestShareSpeaksOfWhatWasLookedAt(t *testing.T) {
+	for _, test := range []struct {
+		share share
+		want  string
+	}{
+		{share{21, 100_000, 100_000}, "0.021 %: 21 rows"},
+		{share{21, 100_000, 1_000_000}, "≈ 0.021 %: 210 rows"},
+		{share{33_333, 100_000, 100_000}, "33 %: 33,333 rows"},
+		{share{500, 500, 500}, "all 500 rows"},
+		{share{100_000, 100_000, 5_000_000}, "≈ all 5,000,000 rows"},
+		{share{0, 500, 500}, "no row"},
+		{share{0, 100_000, 1_000_000}, "< 0.003 %: none of 100,000 rows looked at"},
+	} {
+		if got := test.share.String(); got != test.want {
+			t.Errorf("%+v is %q, want %q", test.share, got, test.want)
+		}
+	}
+}
