@@ -26,7 +26,7 @@ type work struct {
 	kinds []string
 	// report fills in what the workers know of a leg that has been run, nil when they know nothing more.
 	report func(measured *load.Result, leg *result.Leg)
-	// verify checks, off the clock, what else the leg has left; nil when there is nothing else.
+	// verify checks, off the clock, what else the leg has left; nil when there is nothing else. When it succeeds, the server was asked.
 	verify func(ctx context.Context, leg *result.Leg) error
 	// checksLater tells that answers are not checked while the leg runs: what is written is checked after it.
 	checksLater bool
@@ -140,6 +140,8 @@ func (s *session) measure(
 	if measured.Stopped == "" && facts.Error == "" && !facts.Cancelled {
 		if err := s.verify(ctx, task, w, &leg); err != nil {
 			facts.Error, facts.Cancelled = err.Error(), ctx.Err() != nil
+		} else {
+			facts.Told = w.verify != nil
 		}
 	}
 	facts.Measured = leg.Measured
@@ -254,7 +256,7 @@ func (s *session) facts(task agent.Task, leg *result.Leg) result.Facts {
 // proofOf returns what must be known before the leg's answers count as right.
 func proofOf(step plan.Step, leg *result.Leg) result.Proof {
 	switch {
-	case step.Kind == plan.ScanLeg && leg.Scan != nil:
+	case (step.Kind == plan.ScanLeg || step.Kind == plan.IndexBuild) && leg.Scan != nil:
 		return result.ProofOfScan(leg.Scan, step.Scan.Expect != nil)
 	case step.Kind == plan.BatchLeg && leg.Batch != nil:
 		return result.ProofOfBatch(leg.Batch)
