@@ -87,7 +87,7 @@ func (c *checks) compareRow(rows *comparison, got *corpus.Row, index uint64, ver
 
 // sealOf reads which row, in which version, a row says that it is.
 func (c *checks) sealOf(row *corpus.Row) (index uint64, version uint32, ok bool) {
-	if len(row.Columns) != len(c.corpus.Template().Columns())+1 {
+	if len(row.Columns) != len(c.corpus.Template().Columns()) {
 		return 0, 0, false
 	}
 	seal := &row.Columns[len(row.Columns)-1]

@@ -163,8 +163,11 @@ func (b *indexBuild) build(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("create index %s: %w", b.index.Name, err)
 	}
 	b.returned = clock()
-	for {
+	for ctx.Err() == nil {
 		if err := b.poll(ctx, clock); err != nil {
+			if ctx.Err() != nil {
+				break
+			}
 			return 0, err
 		}
 		if b.serving != nil && (b.correct != nil || b.job.want < 0 || b.job.scan == nil) {
@@ -178,10 +181,10 @@ func (b *indexBuild) build(ctx context.Context) (time.Duration, error) {
 		b.job.task.Say(fmt.Sprintf("index %s: %v, %s", b.index.Name, waited.Round(100*time.Millisecond), b.waitsFor()))
 		select {
 		case <-ctx.Done():
-			return 0, fmt.Errorf("wait until index %s serves: %s: %w", b.index.Name, b.waitsFor(), ctx.Err())
 		case <-time.After(pollPause(waited)):
 		}
 	}
+	return 0, fmt.Errorf("wait until index %s serves: %s: %w", b.index.Name, b.waitsFor(), ctx.Err())
 }
 
 // waitsFor tells people what is missing.

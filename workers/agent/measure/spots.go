@@ -2,10 +2,12 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/durabench/durabench/bench/load"
+	"github.com/durabench/durabench/drivers"
 )
 
 // readSpots reads rows, or a sample evenly spread over them, and has each compared. It is for legs after which rows differ in what they must be.
@@ -43,6 +45,7 @@ type spotReader struct {
 	rows    []uint64
 	of      uint64
 	compare func(r *reader, index uint64) *load.Mismatch
+	there   bool // the last read found a row
 }
 
 // Ready makes the key of the n-th row that is read.
@@ -50,8 +53,20 @@ func (r *spotReader) Ready(slot int, n uint64) error {
 	return r.reader.Ready(slot, r.rows[n*uint64(len(r.rows))/r.of])
 }
 
+// Do reads the row; that there is none is an answer like another.
+func (r *spotReader) Do(ctx context.Context, slot int) error {
+	err := r.reader.Do(ctx, slot)
+	if r.there = err == nil; errors.Is(err, drivers.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 // Check compares the row.
 func (r *spotReader) Check(slot int) error {
+	if index := r.slots[slot].index; !r.there {
+		return &load.Mismatch{Index: index, Want: fmt.Sprintf("row %d", index), Got: "no row"}
+	}
 	if wrong := r.compare(&r.reader, r.slots[slot].index); wrong != nil {
 		return wrong
 	}
