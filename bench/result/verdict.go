@@ -89,7 +89,7 @@ type Facts struct {
 //   - valid.
 //
 // No more CPUs count than operations are in flight: a single worker cannot keep sixteen busy, neither here nor in the server. The
-// reason of a valid leg is empty, or tells of failures within the error budget.
+// reason of a valid leg is empty, or tells of failures within the error budget and of requests that were sent again.
 func VerdictOf(f Facts) (Verdict, string) {
 	m := f.Measured
 	switch {
@@ -126,10 +126,23 @@ func VerdictOf(f Facts) (Verdict, string) {
 	if unverified != "" {
 		return Unverified, unverified
 	}
-	if m.Failed > 0 {
-		return Valid, join(whyCounts(m)+", within the error budget", firstError(m))
+	return Valid, join(whyFailures(m), whyRetries(m))
+}
+
+// whyFailures tells of operations that failed within the error budget.
+func whyFailures(m *Measured) string {
+	if m.Failed == 0 {
+		return ""
 	}
-	return Valid, ""
+	return join(whyCounts(m)+", within the error budget", firstError(m))
+}
+
+// whyRetries tells of requests that were sent again.
+func whyRetries(m *Measured) string {
+	if m.Retries == nil || *m.Retries == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s requests were sent again within their operations, as the server asked after conflicts", comma(*m.Retries))
 }
 
 func whyWrong(m *Measured) string {

@@ -29,6 +29,9 @@ func TestVerdictFollowsFromFacts(t *testing.T) {
 			f.Planned = 1003
 			f.Measured.Failed, f.Measured.Errors = 3, []ErrorCount{{Class: "conflict", Count: 3, Texts: []string{"try again"}}}
 		}, Valid, []string{"3 of 1,003 operations failed, within the error budget", "first error: conflict: try again"}},
+		{"requests that were sent again", func(f *Facts) { f.Measured.Retries = new(int64(1234)) }, Valid,
+			[]string{"1,234 requests were sent again within their operations"}},
+		{"no request was sent again", func(f *Facts) { f.Measured.Retries = new(int64) }, Valid, nil},
 		{"wrong answers", func(f *Facts) {
 			f.Measured.Wrong, f.Measured.Examples = 2, []Mismatch{{Index: 7, Column: "name", Want: "a", Got: "b"}}
 		}, Invalid, []string{"2 of 12 answers checked were wrong", "row 7, column name: want a, got b"}},

@@ -74,6 +74,9 @@ func (l *Leg) checkParts(p *problems, at string) {
 	if m.Requests != nil && *m.Requests < m.OK {
 		p.add(at+"/requests", "is %d, fewer than the %d operations", *m.Requests, m.OK)
 	}
+	if m.Retries != nil && *m.Retries < 0 {
+		p.add(at+"/retries", "is %d", *m.Retries)
+	}
 	if o := m.OpenLoop; o != nil {
 		o.check(p, at+"/openLoop", m)
 	} else if m.Response != nil {

@@ -2,7 +2,9 @@
 package all
 
 import (
+	_ "github.com/durabench/durabench/drivers/dragonfly"
 	_ "github.com/durabench/durabench/drivers/dry"
+	_ "github.com/durabench/durabench/drivers/keydb"
 	_ "github.com/durabench/durabench/drivers/map"
 	_ "github.com/durabench/durabench/drivers/mariadb"
 	_ "github.com/durabench/durabench/drivers/mongodb"
@@ -11,4 +13,5 @@ import (
 	_ "github.com/durabench/durabench/drivers/redis"
 	_ "github.com/durabench/durabench/drivers/sqlite"
 	_ "github.com/durabench/durabench/drivers/surrealdb"
+	_ "github.com/durabench/durabench/drivers/valkey"
 )

@@ -8,7 +8,7 @@ import (
 )
 
 func TestEveryEngineIsRegistered(t *testing.T) {
-	if got, want := drivers.Names(), []string{"dry", "map", "mariadb", "mongodb", "mysql", "postgres", "redis", "sqlite", "surrealdb"}; !slices.Equal(got, want) {
+	if got, want := drivers.Names(), []string{"dragonfly", "dry", "keydb", "map", "mariadb", "mongodb", "mysql", "postgres", "redis", "sqlite", "surrealdb", "valkey"}; !slices.Equal(got, want) {
 		t.Errorf("registered are %v, want %v", got, want)
 	}
 }

@@ -38,12 +38,17 @@ type Harness struct {
 	// Slow is why a peer that stands in for the engine's own server can only be asked for few rows; NoArraysInArrays is why it cannot hold an array
 	// as an element of another. Empty for real servers.
 	Slow, NoArraysInArrays string
+	// NoDots is why names inside objects cannot have a dot; empty when they can.
+	NoDots string
 	// Instant is why operations never wait, so that a context has nothing to interrupt; empty when they may. Only engines in the agent's
 	// own memory are instant.
 	Instant string
 	// Refuses tells which bound scans the engine cannot run while there are no indexes; nil when there are none. A scan that is refused with
 	// drivers.Unsupported where this says no fails the suite.
 	Refuses func(s *query.Scan) bool
+	// Lacks says why a peer that stands in for the engine's own server cannot run a scan that the engine can, "" when it can. Such scans are not
+	// tried. Nil for a real server.
+	Lacks func(s *query.Scan) string
 	// Conflicts is why the engine refuses a write, with class conflict, that meets another write of the same row; empty when it makes the one wait
 	// for the other. The suite then tries such writes again, where callers work on one row.
 	Conflicts string

@@ -168,6 +168,10 @@ func (sc *scanner) check(ctx context.Context, s *query.Scan) error {
 	if refused, err := sc.refusal(s, err); refused || err != nil {
 		return err
 	}
+	if sc.harness.Lacks != nil && sc.harness.Lacks(s) != "" {
+		sc.refused++
+		return nil
+	}
 	sc.answer.Keep, sc.answer.Each = true, nil
 	if err := sc.client.Scan(ctx, statement, &sc.answer); err != nil {
 		return fmt.Errorf("scan: %w", err)

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -131,13 +130,14 @@ func TestConformance(t *testing.T) {
 			config.Endpoint, config.Credentials = running.Endpoint, running.Credentials
 		},
 		Stall:   stall,
-		Refuses: func(s *query.Scan) bool { return words(s.Where) },
+		Refuses: refuses,
 	})
 }
 
-// words tells whether a condition looks for words, which InnoDB finds only by a full-text index.
-func words(p *query.Predicate) bool {
-	return p != nil && (p.Op == query.MatchAll || p.Op == query.MatchAny || slices.ContainsFunc(p.Args, words))
+// refuses tells which scans need an index.
+func refuses(s *query.Scan) bool {
+	engine, _ := drivers.Lookup("mariadb")
+	return engine.Ability.(drivers.IndexNeeder).NeedsIndex(s, query.Index{}) != ""
 }
 
 // stall locks the table from a connection of its own.

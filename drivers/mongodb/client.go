@@ -131,13 +131,18 @@ func (c *client) Read(ctx context.Context, key corpus.Key, rec *drivers.Record) 
 		rec.Bytes = append(rec.Bytes, document...)
 		return filter, err
 	})
+	return found("read", ctx, rec, err)
+}
+
+// found is what comes of an operation that leaves a document in rec.
+func found(what string, ctx context.Context, rec *drivers.Record, err error) error {
 	if err != nil {
 		rec.Reset()
 	}
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return drivers.ErrNotFound
 	}
-	return failed("read", ctx, err)
+	return failed(what, ctx, err)
 }
 
 // Update replaces the document.

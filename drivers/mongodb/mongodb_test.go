@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
 	_ "github.com/durabench/durabench/drivers/mongodb"
@@ -154,7 +156,60 @@ func TestConformance(t *testing.T) {
 		Slow:        "the peer finds some keys by looking at every document",
 
 		NoArraysInArrays: "the peer does not have them",
+		NoDots:           "to MongoDB a dot divides the parts of a path",
+		Refuses:          refuses,
+		Lacks:            lacks,
 	})
+}
+
+// refuses tells which scans MongoDB's language cannot say.
+func refuses(s *query.Scan) bool {
+	for _, term := range s.Order {
+		if len(term.Path) > 0 && term.Path[len(term.Path)-1] == "bytes" {
+			return true
+		}
+	}
+	return s.Where != nil && refusesPart(s.Where)
+}
+
+func refusesPart(p *query.Predicate) bool {
+	switch p.Op {
+	case query.MatchAll, query.MatchAny:
+		return true
+	case query.Lt, query.Lte, query.Gt, query.Gte, query.Between:
+		return p.Column().Field.Kind == corpus.Bytes
+	}
+	return slices.ContainsFunc(p.Args, refusesPart)
+}
+
+// lacks says what the peer cannot do, and MongoDB can.
+func lacks(s *query.Scan) string {
+	for _, a := range s.Aggregates {
+		if a.Func != query.Number && a.Func != query.Sum {
+			return "the peer counts and adds, and has no other aggregates"
+		}
+	}
+	return lacksPart(s.Where)
+}
+
+func lacksPart(p *query.Predicate) string {
+	if p == nil {
+		return ""
+	}
+	if p.Op == query.MatchAll || p.Op == query.MatchAny {
+		return "the peer has no text indexes"
+	}
+	for _, value := range p.Values {
+		if strings.Contains(value.Text, "\x00") {
+			return "the peer's text cannot hold the character NUL"
+		}
+	}
+	for _, arg := range p.Args {
+		if why := lacksPart(arg); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 func must(tb testing.TB, err error) {

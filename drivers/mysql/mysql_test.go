@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
 	_ "github.com/durabench/durabench/drivers/mysql"
@@ -29,6 +30,9 @@ func TestConformance(t *testing.T) {
 				t.Skip("the server is as its vendor ships it")
 			}
 			config.Endpoint, config.Credentials = endpoint, drivers.Credentials{User: "root", Password: os.Getenv(passwordEnv)}
+		},
+		Refuses: func(s *query.Scan) bool {
+			return engine.Ability.(drivers.IndexNeeder).NeedsIndex(s, query.Index{}) != ""
 		},
 	})
 }

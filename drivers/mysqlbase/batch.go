@@ -14,8 +14,8 @@ import (
 //
 //	create   INSERT of all rows
 //	read     SELECT … WHERE id IN (…)
-//	update   INSERT … ON DUPLICATE KEY UPDATE in a transaction, that is rolled back when a row was not there: neither product has an UPDATE of many
-//	         rows to values of their own that both take with parameters
+//	update   MySQL: UPDATE … JOIN (VALUES …); MariaDB: INSERT … ON DUPLICATE KEY UPDATE in a transaction, that is rolled back when a row was not there
+//	         (schema.replaceSQL)
 //	delete   DELETE … WHERE id IN (…)
 const (
 	// mostValues is how many values a prepared statement can have: the protocol counts them in 16 bits.
@@ -74,6 +74,11 @@ func (s *session) addRow(key corpus.Key, row *corpus.Row) error {
 	return errors.Join(s.arguments.key(s.database.schema, key), s.arguments.row(s.database.schema, row))
 }
 
+// addRowFirst adds the row's columns and then the key.
+func (s *session) addRowFirst(key corpus.Key, row *corpus.Row) error {
+	return errors.Join(s.arguments.row(s.database.schema, row), s.arguments.key(s.database.schema, key))
+}
+
 // runSized runs the statement of a kind for so many rows with the arguments gathered.
 func (s *session) runSized(ctx context.Context, kind operation, rows int) (int64, error) {
 	statement, err := s.prepared(ctx, sized{kind, rows}, func() string { return s.database.schema.sizedSQL(kind, rows) })
@@ -130,7 +135,7 @@ func (c *client) ReadBatch(ctx context.Context, keys []corpus.Key, answer *drive
 		return nil
 	})
 	if err == nil && answer.Rows != int64(len(keys)) {
-		return requests, drivers.ErrNotFound
+		err = drivers.ErrNotFound
 	}
 	return requests, err
 }
@@ -146,18 +151,11 @@ func (c *client) UpdateBatch(ctx context.Context, keys []corpus.Key, rows []*cor
 			if err != nil {
 				return err
 			}
-			n := next - from
-			changed := int64(0)
-			err = s.transaction(&requests, func() (err error) {
+			if n := next - from; c.database.product.MariaDB && n > 1 {
+				err = c.replaceInserting(ctx, s, &requests, keys[from:next], rows[from:next])
+			} else {
 				requests++
-				changed, err = s.runSized(ctx, replaceMany, n)
-				if err == nil && changed != int64(2*n) {
-					err = errUnsure
-				}
-				return err
-			})
-			if errors.Is(err, errUnsure) {
-				err = c.replaceSurely(ctx, s, &requests, keys[from:next], rows[from:next])
+				err = s.replace(ctx, n, keys[from], rows[from])
 			}
 			if err != nil {
 				return err
@@ -167,6 +165,39 @@ func (c *client) UpdateBatch(ctx context.Context, keys []corpus.Key, rows []*cor
 		return nil
 	})
 	return requests, err
+}
+
+// replace replaces the n rows gathered, of which the first is given.
+func (s *session) replace(ctx context.Context, n int, key corpus.Key, row *corpus.Row) (err error) {
+	var found int64
+	if n > 1 {
+		found, err = s.runSized(ctx, replaceMany, n)
+	} else {
+		s.arguments.reset()
+		if err = s.addRowFirst(key, row); err == nil {
+			found, err = s.exec(s.statements[update])
+		}
+	}
+	if err == nil && found != int64(n) {
+		err = drivers.ErrNotFound
+	}
+	return err
+}
+
+// replaceInserting replaces the rows gathered, by a statement that would add those that are not there.
+func (c *client) replaceInserting(ctx context.Context, s *session, requests *int, keys []corpus.Key, rows []*corpus.Row) error {
+	err := s.transaction(requests, func() error {
+		*requests++
+		changed, err := s.runSized(ctx, replaceMany, len(keys))
+		if err == nil && changed != int64(2*len(keys)) {
+			err = errUnsure
+		}
+		return err
+	})
+	if errors.Is(err, errUnsure) {
+		return c.replaceSurely(ctx, s, requests, keys, rows)
+	}
+	return err
 }
 
 // errUnsure says that of the rows of a batch some were not there or had their new values already: a row that was changed counts as two, both

@@ -114,15 +114,12 @@ func (d dialect) Text(b *sqlrender.Builder, op query.Op, c sqlrender.Column, tex
 	return nil
 }
 
-// Elements uses the functions for JSON arrays, which MySQL's multi-valued indexes serve.
+// Elements uses the functions for JSON arrays, which MySQL's multi-valued indexes serve: a condition for each value of HasAll, of which the server
+// looks up one and checks the others, where all in one it would look up all of them.
 func (d dialect) Elements(b *sqlrender.Builder, op query.Op, c sqlrender.Column, values []query.Literal) error {
 	array := d.array(c)
-	if !d.product.MariaDB {
-		function := "JSON_CONTAINS"
-		if op == query.HasAny {
-			function = "JSON_OVERLAPS"
-		}
-		b.Write(function, "(", array, ", CAST(")
+	if op == query.HasAny && !d.product.MariaDB {
+		b.Write("JSON_OVERLAPS(", array, ", CAST(")
 		b.Bind(sqlrender.JSONLiteral(jsonArray(values)))
 		b.Write(" AS JSON))")
 		return nil
@@ -135,7 +132,7 @@ func (d dialect) Elements(b *sqlrender.Builder, op query.Op, c sqlrender.Column,
 		if i > 0 {
 			b.Write(word)
 		}
-		if sql := exactly(l); sql != "" {
+		if sql := exactly(l); sql != "" && d.product.MariaDB {
 			b.Write("EXISTS (SELECT 1 FROM JSON_TABLE(", quote(c.Root.Name), ", ", strings.TrimSuffix(jsonPath(c.Path), "'"), "[*]' COLUMNS (n ", sql, " PATH '$')) AS e WHERE e.n = ")
 			b.Bind(l)
 			b.Write(")")

@@ -37,12 +37,36 @@ func (s *session) load(ctx context.Context, from, to uint64, version uint32) err
 		if err != nil {
 			return err
 		}
-		if _, err := s.runSized(ctx, load, n); err != nil {
+		if err := s.loadChunk(ctx, n); err != nil {
 			return err
 		}
 		from += uint64(n)
 	}
 	return nil
+}
+
+// loadChunk writes the rows gathered: first as if none of them were there, and if one is, in place of all of them that are.
+func (s *session) loadChunk(ctx context.Context, n int) error {
+	_, err := s.runSized(ctx, createMany, n)
+	if numberOf(err) != errorDuplicate {
+		return err
+	}
+	all := s.arguments.values
+	defer func() { s.arguments.values = all }()
+	requests := 0
+	return s.transaction(&requests, func() error {
+		width := len(all) / n
+		s.arguments.values = nil
+		for i := range n {
+			s.arguments.values = append(s.arguments.values, all[i*width])
+		}
+		if _, err := s.runSized(ctx, removeMany, n); err != nil {
+			return err
+		}
+		s.arguments.values = all
+		_, err := s.runSized(ctx, createMany, n)
+		return err
+	})
 }
 
 var _ drivers.Loader = (*client)(nil)

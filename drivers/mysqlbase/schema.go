@@ -175,7 +175,6 @@ const (
 	update
 	remove
 	operations
-	load // writes rows whether or not they are there
 	createMany
 	readMany
 	replaceMany
@@ -192,7 +191,7 @@ func (s *schema) statements() [operations]string {
 		sets = append(sets, c.name+" = ?")
 	}
 	return [operations]string{
-		create: s.insertSQL("INSERT", 1),
+		create: s.insertSQL(1),
 		read:   fmt.Sprintf("SELECT %s FROM %s WHERE %s = ?", s.columnNames(), tableName, keyColumn),
 		update: fmt.Sprintf("UPDATE %s SET %s WHERE %s = ?", tableName, strings.Join(sets, ", "), keyColumn),
 		remove: fmt.Sprintf("DELETE FROM %s WHERE %s = ?", tableName, keyColumn),
@@ -200,21 +199,19 @@ func (s *schema) statements() [operations]string {
 }
 
 // insertSQL adds n rows.
-func (s *schema) insertSQL(verb string, n int) string {
+func (s *schema) insertSQL(n int) string {
 	places := "(?" + strings.Repeat(", ?", len(s.columns)) + ")"
-	return fmt.Sprintf("%s INTO %s (%s) VALUES %s", verb, tableName, s.names(), places+strings.Repeat(", "+places, n-1))
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", tableName, s.names(), places+strings.Repeat(", "+places, n-1))
 }
 
 // sizedSQL is the SQL of an operation on n rows.
 func (s *schema) sizedSQL(kind operation, n int) string {
 	where := fmt.Sprintf(" FROM %s WHERE %s IN (?%s)", tableName, keyColumn, strings.Repeat(", ?", n-1))
 	switch kind {
-	case load:
-		return s.insertSQL("REPLACE", n)
 	case createMany:
-		return s.insertSQL("INSERT", n)
+		return s.insertSQL(n)
 	case replaceMany:
-		return s.insertSQL("INSERT", n) + s.replaceSQL()
+		return s.replaceSQL(n)
 	case readMany:
 		return "SELECT " + s.names() + where
 	case lockMany:
@@ -225,17 +222,48 @@ func (s *schema) sizedSQL(kind operation, n int) string {
 	panic(fmt.Sprintf("mysqlbase: operation %d is not of many rows", kind))
 }
 
-// replaceSQL replaces the row that is there. Should it be another one, that is equal in a unique index, its key becomes NULL, which is refused.
-func (s *schema) replaceSQL() string {
-	alias, value := " AS new", func(name string) string { return "new." + name }
+// replaceSQL writes n rows over those that are there.
+//
+// MySQL joins the table with the new rows, whose values get their columns' types by casts. MariaDB takes the types of such rows from the statement's
+// first use, so there it is an INSERT that updates where the key is there already; should another row be there, equal in a unique index, its key becomes
+// NULL, which is refused. (That INSERT would do on MySQL too, were it not for full-text indexes: MySQL 9.7 leaves all rows but the last of the
+// statement out of them, and of a REPLACE as well.)
+func (s *schema) replaceSQL(n int) string {
+	var sets []string
 	if s.mariaDB {
-		alias, value = "", func(name string) string { return "VALUES(" + name + ")" }
+		for _, c := range s.columns {
+			sets = append(sets, fmt.Sprintf("%[1]s = VALUES(%[1]s)", c.name))
+		}
+		return s.insertSQL(n) + fmt.Sprintf(" ON DUPLICATE KEY UPDATE %[1]s = IF(%[2]s.%[1]s = VALUES(%[1]s), %[2]s.%[1]s, NULL), ", keyColumn, tableName) + strings.Join(sets, ", ")
 	}
-	sets := []string{fmt.Sprintf("%[1]s = IF(%[2]s.%[1]s = %[3]s, %[2]s.%[1]s, NULL)", keyColumn, tableName, value(keyColumn))}
+	places := []string{s.castKey()}
 	for _, c := range s.columns {
-		sets = append(sets, c.name+" = "+value(c.name))
+		places = append(places, c.cast())
+		sets = append(sets, fmt.Sprintf("%s.%s = new.%[2]s", tableName, c.name))
 	}
-	return alias + " ON DUPLICATE KEY UPDATE " + strings.Join(sets, ", ")
+	row := "ROW(" + strings.Join(places, ", ") + ")"
+	return fmt.Sprintf("UPDATE %s JOIN (VALUES %s) AS new (%s) ON %[1]s.%[4]s = new.%[4]s SET %[5]s",
+		tableName, row+strings.Repeat(", "+row, n-1), s.names(), keyColumn, strings.Join(sets, ", "))
+}
+
+// castKey is a parameter of the type of the key.
+func (s *schema) castKey() string {
+	switch s.key {
+	case corpus.KeyInteger:
+		return "CAST(? AS SIGNED)"
+	case corpus.KeyUUID:
+		return "CAST(? AS BINARY(16))"
+	}
+	return fmt.Sprintf("CAST(? AS CHAR(%d) CHARACTER SET ascii) COLLATE ascii_bin", s.key.Len())
+}
+
+// cast is a parameter of about the type of the column.
+func (c *column) cast() string {
+	sql := map[corpus.Kind]string{
+		corpus.Bool: "SIGNED", corpus.Int: "SIGNED", corpus.Float: "DOUBLE", corpus.Decimal: decimalType, corpus.String: "CHAR CHARACTER SET utf8mb4", corpus.DateTime: "DATETIME(6)",
+		corpus.UUID: "BINARY(16)", corpus.Bytes: "BINARY", corpus.Vector: "BINARY", corpus.Array: "JSON", corpus.Object: "JSON",
+	}[c.field.Kind]
+	return "CAST(? AS " + sql + ")"
 }
 
 // lockSQL reads a row and keeps others from it.

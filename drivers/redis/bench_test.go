@@ -15,7 +15,7 @@ import (
 // BenchmarkRead reads rows of 1 KB with clients × threads in flight; ns/op is the time of the whole divided by the reads, and cpu-ns/op
 // what this process used of the CPU for each.
 func BenchmarkRead(b *testing.B) {
-	running := server(b, drivers.TierNone, drivers.Profile{})
+	running := servers.Of(b, drivers.TierNone, drivers.Profile{})
 	config := comparison(b, running)
 	for _, shape := range [][2]int{{1, 1}, {4, 8}, {16, 8}, {8, 32}} {
 		for _, pipelining := range []string{"auto", "off"} {

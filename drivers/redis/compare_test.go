@@ -44,7 +44,7 @@ func TestCompareWithRedisBenchmark(t *testing.T) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	}
-	running := server(t, drivers.TierNone, drivers.Profile{})
+	running := servers.Of(t, drivers.TierNone, drivers.Profile{})
 	config := comparison(t, running)
 	for _, shape := range [][2]int{{4, 1}, {4, 8}, {16, 8}, {8, 32}} {
 		for _, mode := range []struct {
@@ -105,7 +105,7 @@ func comparison(tb testing.TB, running *process.Running) drivers.Config {
 // withClients opens a database and its clients.
 func withClients(tb testing.TB, config drivers.Config, prepare bool, f func([]drivers.Client)) {
 	tb.Helper()
-	database, err := engine(tb).Open(tb.Context(), config)
+	database, err := servers.Registered(tb).Open(tb.Context(), config)
 	if err != nil {
 		tb.Fatal(err)
 	}

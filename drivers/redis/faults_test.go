@@ -3,7 +3,6 @@ package redis_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,34 +15,14 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/respbase/resptest"
 	"github.com/durabench/durabench/infra/process"
 )
-
-// small is a configuration on the shared server.
-func small(tb testing.TB, clients, threads int, change func(*drivers.Config)) drivers.Config {
-	tb.Helper()
-	running := server(tb, drivers.TierNone, drivers.Profile{})
-	template, err := corpus.ParseTemplate(map[string]any{"name": "string:10", "number": "int"})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	c, err := corpus.New(7, template, corpus.KeyInteger, false)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	config := drivers.Config{
-		Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: clients, Threads: threads, Tier: drivers.TierNone, Corpus: c, Logger: slog.New(slog.DiscardHandler),
-	}
-	if change != nil {
-		change(&config)
-	}
-	return config
-}
 
 // open opens the database; it is closed at the end of the test.
 func open(tb testing.TB, config drivers.Config) drivers.Database {
 	tb.Helper()
-	database, err := engine(tb).Open(tb.Context(), config)
+	database, err := servers.Registered(tb).Open(tb.Context(), config)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -94,7 +73,7 @@ func TestEndpointsThatCannotBeUsedSayWhy(t *testing.T) {
 	must(t, err)
 	closed := listener.Addr().String()
 	must(t, listener.Close())
-	base := small(t, 1, 1, nil)
+	base := servers.Config(t, 1, 1, nil)
 	address := strings.TrimSuffix(strings.TrimPrefix(base.Endpoint, "redis://"), "/0")
 	for _, test := range []struct {
 		name   string
@@ -115,7 +94,7 @@ func TestEndpointsThatCannotBeUsedSayWhy(t *testing.T) {
 			config := base
 			test.change(&config)
 			begin := time.Now()
-			_, err := engine(t).Open(t.Context(), config)
+			_, err := servers.Registered(t).Open(t.Context(), config)
 			says(t, err, config, test.want...)
 			if took := time.Since(begin); took > 5*time.Second {
 				t.Errorf("it took %v", took)
@@ -129,10 +108,10 @@ func TestAServerThatSaysNothingIsGivenUp(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer listener.Close()
-	config := small(t, 1, 1, func(c *drivers.Config) { c.Endpoint = listener.Addr().String() })
+	config := servers.Config(t, 1, 1, func(c *drivers.Config) { c.Endpoint = listener.Addr().String() })
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, err = engine(t).Open(ctx, config)
+	_, err = servers.Registered(t).Open(ctx, config)
 	says(t, err, config, listener.Addr().String())
 	if class := drivers.ErrorClassOf(err); class != drivers.ClassTimeout {
 		t.Errorf("class %q of %v", class, err)
@@ -140,16 +119,16 @@ func TestAServerThatSaysNothingIsGivenUp(t *testing.T) {
 }
 
 func TestOnlyOurKeysAreTouched(t *testing.T) {
-	config := small(t, 1, 1, nil)
-	c := control(t, config)
+	config := servers.Config(t, 1, 1, nil)
+	c := resptest.Control(t, config)
 	defer c.Close()
-	run(t, c, "FLUSHALL")
+	resptest.Run(t, c, "FLUSHALL")
 	theirs := []string{"record:1", "durabench", "Durabench:1", "other:durabench:1", "durabench*"}
 	for _, key := range theirs {
-		run(t, c, "SET", key, "precious")
+		resptest.Run(t, c, "SET", key, "precious")
 	}
 	for n := range 2500 {
-		run(t, c, "SET", fmt.Sprintf("durabench:old %d", n), "x")
+		resptest.Run(t, c, "SET", fmt.Sprintf("durabench:old %d", n), "x")
 	}
 	database := open(t, config)
 	count := func(want int64) {
@@ -166,11 +145,11 @@ func TestOnlyOurKeysAreTouched(t *testing.T) {
 	must(t, clients(t, database, config)[0].(drivers.Loader).Load(t.Context(), 0, 3000, 0))
 	count(3000)
 	for _, key := range theirs {
-		if value, err := run(t, c, "GET", key).ToString(); err != nil || value != "precious" {
+		if value, err := resptest.Run(t, c, "GET", key).ToString(); err != nil || value != "precious" {
 			t.Errorf("%s holds %q, %v", key, value, err)
 		}
 	}
-	run(t, c, "FLUSHALL")
+	resptest.Run(t, c, "FLUSHALL")
 	must(t, database.Prepare(t.Context()))
 	count(0)
 }
@@ -181,7 +160,7 @@ func TestSocketsAreThoseThatTheServerCounts(t *testing.T) {
 		clients, threads int
 		want             int
 	}{{"auto", 8, 4, 8}, {"off", 8, 4, 32}, {"auto", 3, 1, 3}, {"off", 3, 1, 3}} {
-		config := small(t, test.clients, test.threads, func(c *drivers.Config) { c.Options = map[string]string{"pipelining": test.pipelining} })
+		config := servers.Config(t, test.clients, test.threads, func(c *drivers.Config) { c.Options = map[string]string{"pipelining": test.pipelining} })
 		database := open(t, config)
 		all := clients(t, database, config)
 		// Under load, too, there are no more.
@@ -198,8 +177,8 @@ func TestSocketsAreThoseThatTheServerCounts(t *testing.T) {
 			}
 		}
 		group.Wait()
-		c := control(t, config)
-		list, err := run(t, c, "CLIENT", "LIST").ToString()
+		c := resptest.Control(t, config)
+		list, err := resptest.Run(t, c, "CLIENT", "LIST").ToString()
 		must(t, err)
 		seen, others := 0, 0
 		for line := range strings.Lines(list) {
@@ -210,14 +189,14 @@ func TestSocketsAreThoseThatTheServerCounts(t *testing.T) {
 				others++
 			}
 		}
-		if sockets := database.(drivers.Socketer).Sockets(); sockets != test.want || seen != test.want || engine(t).Connections(config) != test.want || others != 0 {
-			t.Errorf("%+v: %d sockets by the driver, %d declared, %d and %d others by the server:\n%s", test, sockets, engine(t).Connections(config), seen, others, list)
+		if sockets := database.(drivers.Socketer).Sockets(); sockets != test.want || seen != test.want || servers.Registered(t).Connections(config) != test.want || others != 0 {
+			t.Errorf("%+v: %d sockets by the driver, %d declared, %d and %d others by the server:\n%s", test, sockets, servers.Registered(t).Connections(config), seen, others, list)
 		}
 		for _, client := range all {
 			must(t, client.Close())
 		}
 		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-			if list, err = run(t, c, "CLIENT", "LIST").ToString(); err == nil && !strings.Contains(list, "name=durabench") {
+			if list, err = resptest.Run(t, c, "CLIENT", "LIST").ToString(); err == nil && !strings.Contains(list, "name=durabench") {
 				break
 			}
 		}
@@ -226,11 +205,11 @@ func TestSocketsAreThoseThatTheServerCounts(t *testing.T) {
 }
 
 func TestTooManyConnectionsAreRefusedBeforeTheLoad(t *testing.T) {
-	config := small(t, 16, 2, func(c *drivers.Config) { c.Options = map[string]string{"pipelining": "off"} })
-	c := control(t, config)
+	config := servers.Config(t, 16, 2, func(c *drivers.Config) { c.Options = map[string]string{"pipelining": "off"} })
+	c := resptest.Control(t, config)
 	defer c.Close()
-	run(t, c, "CONFIG", "SET", "maxclients", "20")
-	defer run(t, c, "CONFIG", "SET", "maxclients", "10000")
+	resptest.Run(t, c, "CONFIG", "SET", "maxclients", "20")
+	defer resptest.Run(t, c, "CONFIG", "SET", "maxclients", "10000")
 	database := open(t, config)
 	says(t, database.(drivers.Preflighter).Preflight(t.Context()), config,
 		"16 clients × 2 threads need 33 connections", "19 left", "maxclients 20", "1 in use", "to at least 34", `pipelining = "auto"`, "which needs 17")
@@ -249,9 +228,9 @@ func TestTooManyConnectionsAreRefusedBeforeTheLoad(t *testing.T) {
 }
 
 func TestTiersAreReadBack(t *testing.T) {
-	running := server(t, drivers.TierProcess, drivers.Profile{})
-	config := small(t, 1, 1, func(c *drivers.Config) { c.Endpoint, c.Credentials = running.Endpoint, running.Credentials })
-	c := control(t, config)
+	running := servers.Of(t, drivers.TierProcess, drivers.Profile{})
+	config := servers.Config(t, 1, 1, func(c *drivers.Config) { c.Endpoint, c.Credentials = running.Endpoint, running.Credentials })
+	c := resptest.Control(t, config)
 	defer c.Close()
 	database := open(t, config)
 	for _, test := range []struct {
@@ -265,7 +244,7 @@ func TestTiersAreReadBack(t *testing.T) {
 		{"everysec", "no", drivers.TierNone, drivers.TierProcess, "server's memory alone; set appendfsync no"},
 		{"no", "no", drivers.TierProcess, drivers.TierOS, "appendfsync no"},
 	} {
-		run(t, c, "CONFIG", "SET", "appendfsync", test.appendfsync, "no-appendfsync-on-rewrite", test.onRewrite)
+		resptest.Run(t, c, "CONFIG", "SET", "appendfsync", test.appendfsync, "no-appendfsync-on-rewrite", test.onRewrite)
 		settings, err := database.Settings(t.Context())
 		must(t, err)
 		must(t, settings.Require(test.want))
@@ -277,18 +256,18 @@ func TestTiersAreReadBack(t *testing.T) {
 		}
 	}
 	// A user who may not read the configuration gets no tier, unless INFO tells enough.
-	run(t, c, "ACL", "SETUSER", "limited", "on", ">secret", "~*", "+@all", "-config")
-	defer run(t, c, "ACL", "DELUSER", "limited")
+	resptest.Run(t, c, "ACL", "SETUSER", "limited", "on", ">secret", "~*", "+@all", "-config")
+	defer resptest.Run(t, c, "ACL", "DELUSER", "limited")
 	config.Credentials = drivers.Credentials{User: "limited", Password: "secret"}
 	settings, err := open(t, config).Settings(t.Context())
 	must(t, err)
 	says(t, settings.Require(drivers.TierProcess), config, "does not confirm", "cannot be read", "NOPERM")
 
-	memory := small(t, 1, 1, nil)
-	c = control(t, memory)
+	memory := servers.Config(t, 1, 1, nil)
+	c = resptest.Control(t, memory)
 	defer c.Close()
-	run(t, c, "ACL", "SETUSER", "limited", "on", ">secret", "~*", "+@all", "-config")
-	defer run(t, c, "ACL", "DELUSER", "limited")
+	resptest.Run(t, c, "ACL", "SETUSER", "limited", "on", ">secret", "~*", "+@all", "-config")
+	defer resptest.Run(t, c, "ACL", "DELUSER", "limited")
 	memory.Credentials = drivers.Credentials{User: "limited", Password: "secret"}
 	settings, err = open(t, memory).Settings(t.Context())
 	must(t, err)
@@ -297,12 +276,12 @@ func TestTiersAreReadBack(t *testing.T) {
 
 func TestALostConnectionIsOfItsClassAndReplaced(t *testing.T) {
 	for _, pipelining := range []string{"auto", "off"} {
-		config := small(t, 1, 4, func(c *drivers.Config) { c.Options = map[string]string{"pipelining": pipelining} })
+		config := servers.Config(t, 1, 4, func(c *drivers.Config) { c.Options = map[string]string{"pipelining": pipelining} })
 		database := open(t, config)
 		client := clients(t, database, config)[0]
 		must(t, client.(drivers.Loader).Load(t.Context(), 0, 1, 0))
-		c := control(t, config)
-		run(t, c, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+		c := resptest.Control(t, config)
+		resptest.Run(t, c, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 		c.Close()
 		var key corpus.KeyBuffer
 		var record drivers.Record
@@ -317,20 +296,20 @@ func TestALostConnectionIsOfItsClassAndReplaced(t *testing.T) {
 				t.Errorf("class %q of %v", class, err)
 			}
 		}
-		if most := engine(t).Connections(config); failures > most {
+		if most := servers.Registered(t).Connections(config); failures > most {
 			t.Errorf("%s: %d reads failed, with %d connections", pipelining, failures, most)
 		}
 	}
 }
 
 func TestRefusalsAreErrorsOfTheOperation(t *testing.T) {
-	config := small(t, 1, 2, nil)
-	c := control(t, config)
+	config := servers.Config(t, 1, 2, nil)
+	c := resptest.Control(t, config)
 	defer c.Close()
 	client := clients(t, open(t, config), config)[0]
 	must(t, client.(drivers.Loader).Load(t.Context(), 0, 1, 0))
-	run(t, c, "CONFIG", "SET", "maxmemory", "1")
-	defer run(t, c, "CONFIG", "SET", "maxmemory", "0")
+	resptest.Run(t, c, "CONFIG", "SET", "maxmemory", "1")
+	defer resptest.Run(t, c, "CONFIG", "SET", "maxmemory", "0")
 	var key corpus.KeyBuffer
 	var row corpus.Row
 	var record drivers.Record
@@ -344,7 +323,7 @@ func TestRefusalsAreErrorsOfTheOperation(t *testing.T) {
 }
 
 func TestThePasswordIsOnNoCommandLine(t *testing.T) {
-	running := server(t, drivers.TierNone, drivers.Profile{})
+	running := servers.Of(t, drivers.TierNone, drivers.Profile{})
 	if strings.Contains(strings.Join(running.Command, " "), running.Credentials.Password) {
 		t.Error("the password is on the command line")
 	}
@@ -362,9 +341,9 @@ func TestAcknowledgedRowsSurviveKill9(t *testing.T) {
 		t.Run(string(tier), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "server")
 			tune := func(o *process.Options) { o.Tier = tier }
-			running := start(t, dir, tune)
+			running := servers.Start(t, dir, tune)
 			defer func() { must(t, process.Stop(context.Background(), dir, false)) }()
-			config := small(t, 2, 8, func(c *drivers.Config) {
+			config := servers.Config(t, 2, 8, func(c *drivers.Config) {
 				c.Endpoint, c.Credentials, c.Tier = running.Endpoint, running.Credentials, tier
 			})
 			all := clients(t, open(t, config), config)
@@ -389,7 +368,7 @@ func TestAcknowledgedRowsSurviveKill9(t *testing.T) {
 			must(t, syscall.Kill(running.PID, syscall.SIGKILL))
 			group.Wait()
 
-			again := start(t, dir, tune)
+			again := servers.Start(t, dir, tune)
 			if !again.Restarted || again.Endpoint != running.Endpoint {
 				t.Fatalf("restarted %v at %s", again.Restarted, again.Endpoint)
 			}

@@ -11,7 +11,7 @@ func init() {
 		Name:  "redis",
 		Title: "Redis",
 		Modes: []drivers.ServerMode{drivers.Process, drivers.Docker, drivers.Endpoint},
-		// Valkey where Redis is not: it serves the same protocol and reads the same file. The result names what answered.
-		Server: respbase.Server([]string{"redis-server", "valkey-server"}, "install Redis: apt-get install redis-server, dnf install redis or brew install redis", "redis:8.0.3"),
+		Server: respbase.Server([]string{"redis-server"},
+			"install Redis: apt-get install redis-server or brew install redis; where a system has Valkey in its place, measure that: -d valkey", "redis:8.0.3"),
 	}.Engine())
 }

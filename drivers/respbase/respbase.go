@@ -54,6 +54,8 @@ type Product struct {
 	Modes []drivers.ServerMode
 	// Server describes the engine's own server.
 	Server *drivers.Server
+	// InMemory tells that the product keeps no log of its commands, so that no tier above none can be had of it.
+	InMemory bool
 }
 
 // Engine returns the product's registration.
@@ -63,8 +65,8 @@ func (p Product) Engine() drivers.Engine {
 		Title:           p.Title,
 		Family:          drivers.FamilyKeyValue,
 		Modes:           p.Modes,
-		Tiers:           []drivers.Tier{drivers.TierNone, drivers.TierProcess, drivers.TierOS},
-		Tier:            tierOf,
+		Tiers:           p.tiers(),
+		Tier:            p.tierOf,
 		Ability:         (*client)(nil),
 		DatabaseAbility: (*database)(nil),
 		Options: []drivers.Option{{
@@ -84,9 +86,18 @@ func (p Product) Engine() drivers.Engine {
 	return engine
 }
 
+func (p Product) tiers() []drivers.Tier {
+	if p.InMemory {
+		return []drivers.Tier{drivers.TierNone}
+	}
+	return []drivers.Tier{drivers.TierNone, drivers.TierProcess, drivers.TierOS}
+}
+
 // tierOf maps a profile to a tier: in memory as the vendor ships it, unless more is asked for.
-func tierOf(profile drivers.Profile) (drivers.Tier, error) {
+func (p Product) tierOf(profile drivers.Profile) (drivers.Tier, error) {
 	switch {
+	case p.InMemory && (profile.Sync || profile.Persisted):
+		return "", fmt.Errorf("%s cannot be made durable: it keeps no log of its writes, only snapshots: leave out --sync and --persisted", p.Title)
 	case profile.Sync:
 		return drivers.TierOS, nil
 	case profile.Persisted:
@@ -142,25 +153,37 @@ func open(ctx context.Context, product Product, config drivers.Config) (drivers.
 	})
 }
 
-// Version returns the server's version, with its name when it is not Redis's own: relatives name Redis's version too, for compatibility.
+// Version returns the server's version, with its name when it is not the engine's own: relatives serve the same protocol.
 func (d *database) Version(ctx context.Context) (version string, err error) {
 	err = d.control(ctx, "read the version", func(c rueidis.Client) error {
 		info, err := readInfo(ctx, c)
 		if err != nil {
 			return err
 		}
-		for _, relative := range []string{"Valkey", "Dragonfly", "KeyDB"} {
-			if number := info[strings.ToLower(relative)+"_version"]; number != "" {
-				version = relative + " " + number
-				return nil
-			}
+		var product string
+		if product, version = identify(info); version == "" {
+			return errors.New("the server's INFO names no version")
 		}
-		if version = info["redis_version"]; version != "" {
-			return nil
+		if product != d.product.Title {
+			version = product + " " + version
 		}
-		return errors.New("the server's INFO names no version")
+		return nil
 	})
 	return version, err
+}
+
+// identify tells from INFO which product a server is, and its version. Relatives name a version of Redis too, for clients that look for one. KeyDB
+// has no name in there, but a section that no other has.
+func identify(info map[string]string) (product, version string) {
+	for _, relative := range []string{"Valkey", "Dragonfly"} {
+		if number := info[strings.ToLower(relative)+"_version"]; number != "" {
+			return relative, strings.TrimPrefix(number, "df-v")
+		}
+	}
+	if _, is := info["mvcc_depth"]; is {
+		return "KeyDB", info["redis_version"]
+	}
+	return "Redis", info["redis_version"]
 }
 
 // Client opens a client's connections.

@@ -57,25 +57,34 @@ func configuration(l drivers.Launch) string {
 
 // settings is the profile: what the tier asks for, and with --optimised what fits the host. All else is the vendor's default.
 func settings(profile drivers.Profile, tier drivers.Tier, host drivers.Resources) []drivers.Setting {
-	s := []drivers.Setting{{Name: "save", Value: "", Why: "no snapshots: a fork in the middle of a leg would stand in its numbers, and no tier rests on them"}}
-	switch tier {
-	case drivers.TierOS:
-		s = append(s,
-			drivers.Setting{Name: "appendonly", Value: "yes", Why: "tier os: commands are logged"},
-			drivers.Setting{Name: "appendfsync", Value: "always", Why: "tier os: and flushed to the device before they are answered"})
-	case drivers.TierProcess:
-		s = append(s,
-			drivers.Setting{Name: "appendonly", Value: "yes", Why: "tier process: commands are logged, and handed to the operating system before they are answered"},
-			drivers.Setting{Name: "appendfsync", Value: "no", Why: "tier process: it flushes when it likes; with everysec the handing over is put off during each flush"})
-	default:
-		s = append(s, drivers.Setting{Name: "appendonly", Value: "no", Why: "tier none: rows are in memory only"})
-	}
+	s := TierSettings(tier)
 	if !profile.Optimised {
 		return s
 	}
 	if threads := min(host.CPUs/2, 8); threads > 1 {
 		s = append(s, drivers.Setting{Name: "io-threads", Value: strconv.Itoa(threads), Why: "half of the CPUs read and write sockets; the other half are for the load"})
 	}
+	return append(s, MemorySettings(host)...)
+}
+
+// TierSettings are the settings of a server that logs commands as Redis does, for a tier.
+func TierSettings(tier drivers.Tier) []drivers.Setting {
+	s := []drivers.Setting{{Name: "save", Value: "", Why: "no snapshots: a fork in the middle of a leg would stand in its numbers, and no tier rests on them"}}
+	switch tier {
+	case drivers.TierOS:
+		return append(s,
+			drivers.Setting{Name: "appendonly", Value: "yes", Why: "tier os: commands are logged"},
+			drivers.Setting{Name: "appendfsync", Value: "always", Why: "tier os: and flushed to the device before they are answered"})
+	case drivers.TierProcess:
+		return append(s,
+			drivers.Setting{Name: "appendonly", Value: "yes", Why: "tier process: commands are logged, and handed to the operating system before they are answered"},
+			drivers.Setting{Name: "appendfsync", Value: "no", Why: "tier process: it flushes when it likes; with everysec the handing over is put off during each flush"})
+	}
+	return append(s, drivers.Setting{Name: "appendonly", Value: "no", Why: "tier none: rows are in memory only"})
+}
+
+// MemorySettings bound the server's memory by the host's.
+func MemorySettings(host drivers.Resources) (s []drivers.Setting) {
 	if host.MemoryBytes > 0 {
 		s = append(s, drivers.Setting{Name: "maxmemory", Value: strconv.FormatInt(host.MemoryBytes/4*3, 10), Why: "three quarters of the host's memory: past it writes are refused, before the host swaps"})
 	}

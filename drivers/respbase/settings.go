@@ -21,6 +21,8 @@ var readBack = []drivers.Setting{
 	{Name: "maxmemory-policy", Why: "anything but noeviction may drop rows"},
 	{Name: "io-threads", Why: "threads that read and write sockets; commands run on one"},
 	{Name: "io-threads-do-reads", Why: "whether those threads also read and parse"},
+	{Name: "server-threads", Why: "KeyDB: threads that serve clients and run commands, one at a time"},
+	{Name: "min-clients-per-thread", Why: "KeyDB: clients that come to one thread before the next gets any"},
 	{Name: "hz", Why: "how often background work runs"},
 	{Name: "activerehashing", Why: "spends a share of the time on resizing tables"},
 	{Name: "activedefrag", Why: "moves values in memory while commands run"},
@@ -60,6 +62,7 @@ func (d *database) Settings(ctx context.Context) (settings drivers.Settings, err
 			{Name: "mem_allocator", Why: "the allocator decides how much memory values take"},
 			{Name: "multiplexing_api", Why: "how sockets are waited for"},
 			{Name: "io_threads_active", Why: "whether the I/O threads are at work"},
+			{Name: "thread_count", Why: "Dragonfly: threads, each with a share of the keys"},
 		} {
 			if value, known := info[fact.Name]; known {
 				fact.Value = value
@@ -112,7 +115,8 @@ func readInfo(ctx context.Context, c rueidis.Client) (map[string]string, error) 
 }
 
 // tierIn tells the durability tier that settings give, and why. The server logs commands to a file (appendonly) in the same turn of its loop in which
-// it runs them, before it answers.
+// it runs them, before it answers. So does each thread of KeyDB: it flushes what all have logged, under their common lock, before it answers its own
+// clients (beforeSleep in server.cpp of 6.3.4).
 //
 //   - os: with appendfsync always it also flushes the file before it answers, unless no-appendfsync-on-rewrite lets it pass while the
 //     file is rewritten.
@@ -123,6 +127,8 @@ func readInfo(ctx context.Context, c rueidis.Client) (map[string]string, error) 
 //     against a crash of the operating system, which this tier does not promise anything about.
 func tierIn(got, info map[string]string, denied error) (drivers.Tier, string) {
 	switch {
+	case info["dragonfly_version"] != "":
+		return drivers.TierNone, "Dragonfly keeps no log of commands"
 	case denied != nil && info["aof_enabled"] == "0":
 		return drivers.TierNone, "INFO says that commands are not logged"
 	case denied != nil:

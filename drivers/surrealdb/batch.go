@@ -176,9 +176,23 @@ func (c *client) Modify(ctx context.Context, key corpus.Key, rec *drivers.Record
 }
 
 func (c *client) modify(ctx context.Context, seat *wire.Seat, key corpus.Key, next *corpus.Row) (read span, written int, err error) {
-	if err := c.send(ctx, seat, modifyQuery, key, next); err != nil {
+	message, err := c.compose(seat, modifyQuery, key, next)
+	if err != nil {
 		return read, 0, err
 	}
+	request(seat, message)
+	for try := 0; ; try++ {
+		if err = c.link.Do(ctx, seat); err == nil {
+			read, written, err = modified(seat)
+		}
+		if !c.again(ctx, seat, try, err) {
+			return read, written, err
+		}
+	}
+}
+
+// modified reads the answer to modifyQuery: the records that were read, and the number of those that were written.
+func modified(seat *wire.Seat) (read span, written int, err error) {
 	arrays := 0
 	err = statements(seat.Record.Bytes, seat.ID, func(_ int, result span) error {
 		s := scanner{data: seat.Record.Bytes[:result.to], at: result.from}

@@ -108,44 +108,44 @@ func (c *client) write(ctx context.Context, query string, key corpus.Key, row *c
 
 // run runs a query of one statement on a record, with the row if there is one, and finds the result in the seat's record.
 func (c *client) run(ctx context.Context, seat *wire.Seat, query string, key corpus.Key, row *corpus.Row) (result span, err error) {
-	if err := c.send(ctx, seat, query, key, row); err != nil {
+	message, err := c.compose(seat, query, key, row)
+	if err != nil {
 		return result, err
 	}
-	return only(seat.Record.Bytes, seat.ID)
+	return c.ask(ctx, seat, message)
 }
 
-// send sends a query on a record and receives the answer into the seat's record.
-func (c *client) send(ctx context.Context, seat *wire.Seat, query string, key corpus.Key, row *corpus.Row) (err error) {
-	// The message is masked on its way into the request, so it is made elsewhere first: where the answer will go.
+// compose makes the message of a query on a record. It is masked on its way into the request, so it is made elsewhere first: where the answer
+// will go.
+func (c *client) compose(seat *wire.Seat, query string, key corpus.Key, row *corpus.Row) (message []byte, err error) {
 	parameters := 1
 	if row != nil {
 		parameters = 2
 	}
-	message := appendQuery(seat.Record.Bytes, seat.ID, query, parameters)
-	if message, err = c.database.schema.appendKey(appendText(message, "id"), key); err != nil {
-		return err
+	message = appendQuery(seat.Record.Bytes, seat.ID, query, parameters)
+	if message, err = c.database.schema.appendKey(appendText(message, "id"), key); err != nil || row == nil {
+		return message, err
 	}
-	if row != nil {
-		if message, err = c.database.schema.appendRow(appendText(message, "row"), row); err != nil {
-			return err
-		}
-	}
-	return c.exchange(ctx, seat, message)
+	return c.database.schema.appendRow(appendText(message, "row"), row)
 }
 
 // ask sends a message and finds the result of its one statement in the answer.
 func (c *client) ask(ctx context.Context, seat *wire.Seat, message []byte) (result span, err error) {
-	if err := c.exchange(ctx, seat, message); err != nil {
-		return result, err
+	request(seat, message)
+	for try := 0; ; try++ {
+		if err = c.link.Do(ctx, seat); err == nil {
+			result, err = only(seat.Record.Bytes, seat.ID)
+		}
+		if !c.again(ctx, seat, try, err) {
+			return result, err
+		}
 	}
-	return only(seat.Record.Bytes, seat.ID)
 }
 
-// exchange sends a message whose memory is the seat's record, where the answer takes its place.
-func (c *client) exchange(ctx context.Context, seat *wire.Seat, message []byte) error {
+// request makes a message whose memory is the seat's record the seat's request. The answer takes its place.
+func request(seat *wire.Seat, message []byte) {
 	seat.Request = appendFrame(seat.Request, frameBinary, message)
 	seat.Record.Bytes = message[:0]
-	return c.link.Do(ctx, seat)
 }
 
 // Decode converts the record into values.

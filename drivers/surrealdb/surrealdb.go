@@ -52,7 +52,7 @@ var engine = drivers.Engine{
 		Check:  checkDatastore,
 		Help: "what an endpoint's server was started with (its PATH argument; the path itself may be left out): SurrealDB lets nobody read it back, " +
 			"and the durability tier follows from it",
-	}},
+	}, retriesOption},
 	Connections: connections,
 	Server:      server,
 }
@@ -93,13 +93,15 @@ func connections(config drivers.Config) int {
 
 // database is an open server.
 type database struct {
-	server  endpoint
-	schema  *schema
-	load    drivers.Config
-	logger  *slog.Logger
-	token   atomic.Pointer[string] // shown by connections after the first
-	sockets atomic.Int64           // measured connections
-	closed  atomic.Bool
+	server   endpoint
+	schema   *schema
+	load     drivers.Config
+	logger   *slog.Logger
+	token    atomic.Pointer[string] // shown by connections after the first
+	sockets  atomic.Int64           // measured connections
+	retries  int                    // how often a request is sent again
+	repeated atomic.Int64           // requests that were sent again
+	closed   atomic.Bool
 }
 
 // open makes sure that the server is there.
@@ -114,7 +116,7 @@ func open(ctx context.Context, config drivers.Config) (drivers.Database, error) 
 	if err != nil {
 		return nil, err
 	}
-	d := &database{server: server, schema: newSchema(config.Corpus), load: config, logger: config.Logger}
+	d := &database{server: server, schema: newSchema(config.Corpus), load: config, logger: config.Logger, retries: retries(config.Options)}
 	version, err := d.Version(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)

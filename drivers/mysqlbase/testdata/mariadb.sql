@@ -45,6 +45,9 @@ SELECT CAST(JSON_VALUE(`deep`, '$."text"') AS CHAR(8) CHARACTER SET utf8mb4) COL
 -- raw
 SELECT `id`, `blob`, `cash`, `deep`, `flag`, `moment`, `number`, `real`, `sums`, `tags`, `text`, `unique`, `words`, `seal` FROM `record` WHERE (number = 21 OR number = 22) ORDER BY moment DESC;
 
+-- raw_document
+-- unsupported: the file has no condition for mysql
+
 -- raw_of_others
 -- unsupported: the file has no condition for mysql
 

@@ -45,6 +45,9 @@ SELECT ("deep"->>'text') COLLATE "C", count(*), min(("deep"->>'cash')::numeric) 
 -- raw
 SELECT "id", "blob", "cash", "deep", "flag", "moment", "number", "real", "sums", "tags", "text", "unique", "words", "seal" FROM durabench.record WHERE (number = 21 OR number = 22) ORDER BY moment DESC;
 
+-- raw_document
+-- unsupported: the file has no condition for postgres
+
 -- raw_of_others
 -- unsupported: the file has no condition for postgres
 

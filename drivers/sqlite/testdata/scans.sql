@@ -45,6 +45,9 @@ SELECT ("deep" ->> '$."text"'), count(*), min(CAST(replace(("deep" ->> '$."cash"
 -- raw
 SELECT "id", "blob", "cash", "deep", "flag", "moment", "number", "real", "sums", "tags", "text", "unique", "words", "seal" FROM "record" WHERE (number = 21 OR number = 22) ORDER BY moment DESC;
 
+-- raw_document
+-- unsupported: the file has no condition for sqlite
+
 -- raw_of_others
 -- unsupported: the file has no condition for sqlite
 

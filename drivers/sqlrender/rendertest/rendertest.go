@@ -22,7 +22,20 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // Golden compares what the dialect makes of all scans with the file. With -update it writes the file.
 func Golden(t *testing.T, d sqlrender.Dialect, table, file string) {
 	t.Helper()
-	got := render(t, d, table)
+	File(t, file, "--", func(c *corpus.Corpus, s *query.Scan) (string, error) {
+		statement, err := sqlrender.Render(d, sqlrender.Table{Name: table, Corpus: c}, s)
+		if err != nil {
+			return "", err
+		}
+		return text(statement), nil
+	})
+}
+
+// File compares the texts that render gives to all scans, which are bound, with the file: a scan that is drivers.Unsupported stands there with the reason.
+// Comment begins what is not part of a text. With -update it writes the file.
+func File(t *testing.T, file, comment string, render func(*corpus.Corpus, *query.Scan) (string, error)) {
+	t.Helper()
+	got := renderAll(t, comment, render)
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -73,7 +86,7 @@ func Corpus(t testing.TB) *corpus.Corpus {
 	return c
 }
 
-func render(t *testing.T, d sqlrender.Dialect, table string) string {
+func renderAll(t *testing.T, comment string, render func(*corpus.Corpus, *query.Scan) (string, error)) string {
 	c := Corpus(t)
 	var b strings.Builder
 	for _, s := range Scans() {
@@ -81,25 +94,31 @@ func render(t *testing.T, d sqlrender.Dialect, table string) string {
 		if err != nil {
 			t.Fatalf("scan %s: %v", s.ID, err)
 		}
-		statement, err := sqlrender.Render(d, sqlrender.Table{Name: table, Corpus: c}, bound)
-		fmt.Fprintf(&b, "-- %s\n", s.ID)
+		text, err := render(c, bound)
+		fmt.Fprintf(&b, "%s %s\n", comment, s.ID)
 		var unsupported drivers.Unsupported
 		switch {
 		case errors.As(err, &unsupported):
-			fmt.Fprintf(&b, "-- %s\n\n", unsupported)
-			continue
+			fmt.Fprintf(&b, "%s %s\n\n", comment, unsupported)
 		case err != nil:
 			t.Fatal(err)
+		default:
+			b.WriteString(text + "\n")
 		}
-		b.WriteString(statement.SQL + ";\n")
-		for i, l := range statement.Args {
-			text := l.String()
-			if l.Kind == corpus.Array {
-				text = l.Text
-			}
-			fmt.Fprintf(&b, "-- %d: %s %s\n", i+1, l.Kind, text)
+	}
+	return b.String()
+}
+
+// text is a statement with what is bound to it.
+func text(statement *sqlrender.Statement) string {
+	var b strings.Builder
+	b.WriteString(statement.SQL + ";\n")
+	for i, l := range statement.Args {
+		value := l.String()
+		if l.Kind == corpus.Array {
+			value = l.Text
 		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, "-- %d: %s %s\n", i+1, l.Kind, value)
 	}
 	return b.String()
 }

@@ -28,6 +28,7 @@ func Scans() []*query.Scan {
 			HasWhere: true, HasOrder: true,
 			Where: map[string]string{"sql": "number = 21 OR number = 22", "mysql": "number = 21 OR number = 22"}, Order: map[string]string{"sql": "moment DESC", "mysql": "moment DESC"},
 		}},
+		{ID: "raw_document", Project: query.Count, Raw: &query.Raw{HasWhere: true, WhereDocument: map[string]any{"number": map[string]any{"$in": []any{int64(21), int64(22)}}}}},
 		{ID: "raw_of_others", Project: query.Full, Raw: &query.Raw{HasWhere: true, Where: map[string]string{"neo4j": "r.number = 21"}}},
 	}
 	where := func(id string, p *query.Predicate) {
@@ -46,25 +47,25 @@ func Scans() []*query.Scan {
 	where("is_null_nested_array", &query.Predicate{Op: query.IsNull, Path: query.Path{"deep", "it's", "tags"}})
 	where("odd_names", comparison(query.Eq, number(1), "deep", "it's", "a.b"))
 	for _, op := range []query.Op{query.Prefix, query.Suffix, query.Contains} {
-		where(string(op), comparison(op, text(`50%_'"\`), "text"))
-		where(string(op)+"_nested", comparison(op, text(`50%_'"\`), "deep", "text"))
+		where(string(op), comparison(op, word(`50%_'"\`), "text"))
+		where(string(op)+"_nested", comparison(op, word(`50%_'"\`), "deep", "text"))
 	}
-	where("prefix_at_the_end", comparison(query.Prefix, text("a\U0010ffff"), "text"))
-	where("prefix_without_end", comparison(query.Prefix, text("\U0010ffff"), "text"))
+	where("prefix_at_the_end", comparison(query.Prefix, word("a\U0010ffff"), "text"))
+	where("prefix_without_end", comparison(query.Prefix, word("\U0010ffff"), "text"))
 	for _, op := range []query.Op{query.HasAny, query.HasAll} {
-		where(string(op)+"_one", comparison(op, text(`"a'`), "tags"))
-		where(string(op), &query.Predicate{Op: op, Path: query.Path{"tags"}, Values: []query.Literal{text("a"), text("b")}})
-		where(string(op)+"_nested", &query.Predicate{Op: op, Path: query.Path{"deep", "it's", "tags"}, Values: []query.Literal{text("a"), text("b")}})
+		where(string(op)+"_one", comparison(op, word(`"a'`), "tags"))
+		where(string(op), &query.Predicate{Op: op, Path: query.Path{"tags"}, Values: []query.Literal{word("a"), word("b")}})
+		where(string(op)+"_nested", &query.Predicate{Op: op, Path: query.Path{"deep", "it's", "tags"}, Values: []query.Literal{word("a"), word("b")}})
 		where(string(op)+"_decimals", comparison(op, query.Literal{Kind: corpus.Decimal, Int: 15000}, "sums"))
 	}
 	for _, op := range []query.Op{query.MatchAll, query.MatchAny} {
-		where(string(op), &query.Predicate{Op: op, Path: query.Path{"words"}, Values: []query.Literal{text("hello"), text("world")}})
-		where(string(op)+"_nested", comparison(op, text("hello"), "deep", "text"))
+		where(string(op), &query.Predicate{Op: op, Path: query.Path{"words"}, Values: []query.Literal{word("hello"), word("world")}})
+		where(string(op)+"_nested", comparison(op, word("hello"), "deep", "text"))
 	}
 	where("not", &query.Predicate{Op: query.Not, Args: []*query.Predicate{comparison(query.Lt, number(5), "number")}})
 	where("tree", &query.Predicate{Op: query.And, Args: []*query.Predicate{
-		either(comparison(query.Eq, number(1), "number"), comparison(query.Ne, text("x"), "text")),
-		{Op: query.Not, Args: []*query.Predicate{either(comparison(query.Gt, query.Literal{Kind: corpus.Float, Float: 0.5}, "real"), comparison(query.HasAny, text("a"), "tags"))}},
+		either(comparison(query.Eq, number(1), "number"), comparison(query.Ne, word("x"), "text")),
+		{Op: query.Not, Args: []*query.Predicate{either(comparison(query.Gt, query.Literal{Kind: corpus.Float, Float: 0.5}, "real"), comparison(query.HasAny, word("a"), "tags"))}},
 	}})
 	return scans
 }
@@ -79,13 +80,13 @@ var literals = []struct {
 	{"moment", query.Literal{Kind: corpus.DateTime, Int: -1}},
 	{"number", number(1<<62 + 1)},
 	{"real", query.Literal{Kind: corpus.Float, Float: 0.25}},
-	{"text", text(`it's "\`)},
+	{"text", word(`it's "\`)},
 	{"unique", query.Literal{Kind: corpus.UUID, Bytes: []byte("0123456789abcdef")}},
 }
 
 func number(n int64) query.Literal { return query.Literal{Kind: corpus.Int, Int: n} }
 
-func text(s string) query.Literal { return query.Literal{Kind: corpus.String, Text: s} }
+func word(s string) query.Literal { return query.Literal{Kind: corpus.String, Text: s} }
 
 func comparison(op query.Op, l query.Literal, path ...string) *query.Predicate {
 	return &query.Predicate{Op: op, Path: path, Values: []query.Literal{l}}

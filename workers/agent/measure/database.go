@@ -129,6 +129,19 @@ func (db *database) close() error {
 	return errors.Join(problems...)
 }
 
+// retries begins to count the requests that are sent again. What it returns ends it, with nil when the engine never sends one again.
+func (db *database) retries() (end func() *int64) {
+	retrier, does := db.Database.(drivers.Retrier)
+	if !does {
+		return func() *int64 { return nil }
+	}
+	before := retrier.Retries()
+	return func() *int64 {
+		n := retrier.Retries() - before
+		return &n
+	}
+}
+
 // found describes the database for the result.
 func (s *session) found(db *database) *result.Engine {
 	spec := s.setup.Spec

@@ -111,6 +111,7 @@ func (s *session) measure(
 	task.Say("")
 	before := leg.Measured // of what was done before the clock
 	usage := s.sample()
+	retried := s.database.retries()
 	measured, err := run(ctx)
 	serverUsage, serverNote, agentUsage, agentNote := usage.stop()
 	if measured != nil && measured.Stopped == load.StoppedStuck {
@@ -133,6 +134,7 @@ func (s *session) measure(
 	}
 	leg.Measured.Server, leg.Measured.ServerNote = serverUsage, serverNote
 	leg.Measured.Agent, leg.Measured.AgentNote = agentUsage, agentNote
+	leg.Measured.Retries = retried()
 	s.addWork(task.Step, measured, before, &leg)
 	if w.report != nil {
 		w.report(measured, &leg)

@@ -1,0 +1,70 @@
+package mariadb_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/query"
+	"github.com/durabench/durabench/drivers"
+)
+
+// An index on what is no column makes one, which goes with it: not sooner, when another index is on it too, and not never.
+func TestIndexesLeaveTheTableAsItWas(t *testing.T) {
+	template, err := corpus.ParseTemplate(map[string]any{
+		"number": "int", "text": "text:20..60", "long": "string:0..2100", "deep": map[string]any{"city": "string_enum:london,paris", "long": "string:0..2100", "words": "words:30;hello,world"},
+	})
+	must(t, err)
+	c, err := corpus.New(7, template, corpus.KeyInteger, false)
+	must(t, err)
+	config := small(t, 1, 1, func(config *drivers.Config) { config.Corpus = c })
+	database := open(t, config)
+	must(t, database.Prepare(t.Context()))
+	client := clients(t, database, config)[0]
+	must(t, drivers.LoadRows(t.Context(), client, c, 0, 100, 0))
+	conn := control(t, config)
+	columns := func() string {
+		return one(t, conn, "SELECT GROUP_CONCAT(column_name) FROM information_schema.columns WHERE table_schema = 'durabench' AND table_name = 'record'")
+	}
+	indexer := database.(drivers.Indexer)
+	before := columns()
+	indexes := []query.Index{
+		{Name: "city", Kind: query.Ordered, Paths: []query.Path{{"deep", "city"}}},
+		{Name: "city_number", Kind: query.Ordered, Paths: []query.Path{{"deep", "city"}, {"number"}}},
+		{Name: "text", Kind: query.FullText, Paths: []query.Path{{"text"}}},
+		{Name: "words", Kind: query.FullText, Paths: []query.Path{{"deep", "words"}}},
+		{Name: "long", Kind: query.Ordered, Paths: []query.Path{{"long"}}},
+	}
+	for _, index := range indexes {
+		must(t, indexer.CreateIndex(t.Context(), index))
+		state, err := indexer.IndexState(t.Context(), index)
+		if err != nil || !state.Exists || !state.Ready || state.Bytes < 16384 {
+			t.Errorf("state of %s: %+v, %v", index.Name, state, err)
+		}
+	}
+	if now := columns(); strings.Count(now, "durabench_value_") != 1 || strings.Count(now, "durabench_words_") != 2 {
+		t.Errorf("columns %s: want one for a value and two for words", now)
+	}
+	must(t, indexer.DropIndex(t.Context(), indexes[0]))
+	if now := columns(); strings.Count(now, "durabench_value_") != 1 {
+		t.Errorf("columns %s: the one that another index is on is gone", now)
+	}
+	for _, index := range indexes[1:] {
+		must(t, indexer.DropIndex(t.Context(), index))
+	}
+	// What cannot be built leaves nothing either.
+	for _, index := range []query.Index{
+		{Name: "equal", Kind: query.Ordered, Unique: true, Paths: []query.Path{{"deep", "city"}}},
+		{Name: "too_long", Kind: query.Ordered, Paths: []query.Path{{"deep", "long"}}},
+		{Name: "too_long_to_tell_apart", Kind: query.Ordered, Unique: true, Paths: []query.Path{{"long"}}},
+	} {
+		if err := indexer.CreateIndex(t.Context(), index); err == nil {
+			t.Errorf("index %s was built", index.Name)
+		} else {
+			t.Logf("index %s: %v", index.Name, err)
+		}
+	}
+	if now := columns(); now != before {
+		t.Errorf("columns are %s, were %s", now, before)
+	}
+}
