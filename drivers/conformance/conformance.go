@@ -49,11 +49,17 @@ type Harness struct {
 	// Lacks says why a peer that stands in for the engine's own server cannot run a scan that the engine can, "" when it can. Such scans are not
 	// tried. Nil for a real server.
 	Lacks func(s *query.Scan) string
-	// OtherWords is why the engine's words are not those of query.Tokens; empty when they are. The suite then looks only for words of which there is no
-	// doubt.
-	OtherWords string
-	// NoPlans is why the plans of a peer that stands in for the engine's own server prove nothing; empty for a real server.
-	NoPlans string
+	// OtherWords says why the engine's words of a text are not those of query.Tokens, "" when they are; nil when they always are. The suite leaves
+	// such texts out.
+	OtherWords func(text string) string
+	// Mistakes says why the real engine answers a scan wrongly when there are indexes, "" when it does not; nil for no such scans. A benchmark
+	// shows such an answer as invalid; the suite counts them.
+	Mistakes func(s *query.Scan) string
+	// NoPlans says why a plan proves nothing about an index: that of a peer that stands in for the engine's own server, or one of a kind that the
+	// engine's plans do not name. "" or nil when plans are to be believed.
+	NoPlans func(index query.Index) string
+	// Trees is how many random scans to try where a peer is slow, 0 for the suite's own number.
+	Trees int
 	// NotAtomic is why modifications on a peer that stands in for the engine's own server may lose each other's rows; empty for a real server.
 	NotAtomic string
 	// Splits is the largest batch of small rows that is one request, by operation (BatchCreate and so on), where the driver splits by number of rows.

@@ -157,7 +157,7 @@ func walkIndex(t *testing.T, s *session, sc *scanner, index query.Index, scan *q
 	uses := func(when string, want bool, scan *query.Scan) {
 		t.Helper()
 		explainer, can := c.client.(drivers.Explainer)
-		if !can || sc.harness.NoPlans != "" {
+		if !can || sc.harness.NoPlans != nil && sc.harness.NoPlans(index) != "" {
 			return
 		}
 		e, err := explainer.Explain(ctx, scan, index)

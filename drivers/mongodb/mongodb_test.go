@@ -153,7 +153,8 @@ func TestConformance(t *testing.T) {
 		},
 		NoNUL:       "the peer's text cannot hold the character NUL",
 		Unconfirmed: "the peer does not say how durable it is",
-		NoPlans:     "the peer explains with PostgreSQL's plans",
+		NoPlans:     func(query.Index) string { return "the peer explains with PostgreSQL's plans" },
+		Trees:       100,
 		NotAtomic:   "the peer lets another write come between the two halves of a modification",
 		Slow:        "the peer finds some keys by looking at every document",
 
