@@ -5,6 +5,7 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/durabench/durabench/drivers"
 )
@@ -29,6 +30,7 @@ func Server(binaries []string, install, image string, mariaDB bool) *drivers.Ser
 	return &drivers.Server{
 		Binaries: binaries,
 		Folders:  []string{"/usr/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/opt/homebrew/bin", "/usr/local/bin"},
+		Other:    other(mariaDB),
 		Install:  install,
 		Image:    image,
 		Port:     3306,
@@ -53,6 +55,20 @@ func Server(binaries []string, install, image string, mariaDB bool) *drivers.Ser
 			}
 			return map[string]string{prefix + "ROOT_PASSWORD_FILE": filepath.Join(l.Dir, rootFile), prefix + "ROOT_HOST": "localhost"}
 		},
+	}
+}
+
+// other tells the two products' servers apart: MariaDB installs its own under the name of MySQL's too.
+func other(mariaDB bool) func(version string) string {
+	return func(version string) string {
+		switch isMariaDB := strings.Contains(version, "MariaDB"); {
+		case isMariaDB && !mariaDB:
+			return "MariaDB"
+		case !isMariaDB && mariaDB:
+			return "MySQL"
+		default:
+			return ""
+		}
 	}
 }
 
