@@ -105,6 +105,18 @@ func launch(t *testing.T, engine string, s shape) *bystander {
 // serve starts what serves the host.
 func (r *bystander) serve() { r.up = r.start("up", "--host", nightHost) }
 
+// temporal returns the address and the namespace of the run's Temporal server, as starter up has printed them.
+func (r *bystander) temporal() (address, namespace string) {
+	r.t.Helper()
+	for line := range strings.Lines(r.up.stdout.String()) {
+		if n, _ := fmt.Sscanf(strings.ReplaceAll(line, ",", " "), "temporal %s namespace %s", &address, &namespace); n == 2 {
+			return address, namespace
+		}
+	}
+	r.t.Fatalf("starter up does not tell where the Temporal server is:\n%s", r.up.stdout)
+	return "", ""
+}
+
 // dir is the run's directory.
 func (r *bystander) dir() string { return filepath.Join(r.home, "work", r.id) }
 
