@@ -75,6 +75,9 @@ type Server struct {
 	Binaries []string
 	// Folders are more places to look in, with glob patterns, e.g. "/usr/lib/postgresql/*/bin"; the last match in version order wins.
 	Folders []string
+	// Other tells whose a binary is that goes by one of the names but is another product, from what it prints when asked for --version: the
+	// product's name, or "" when the binary is right. Nil when a name says it all.
+	Other func(version string) string
 	// Install says what to install when no binary is found.
 	Install string
 	// Image is the default container image with a pinned tag.

@@ -81,6 +81,7 @@ func TestRunMeasuresAServerInAContainer(t *testing.T) {
 		args          []string
 	}{
 		{"postgres", images.Postgres(t), []string{"--server", "docker", "--optimised", "--memory", "1GiB"}},
+		{"mariadb", images.MariaDB(t), []string{"--optimised", "--memory", "1GiB"}},
 		{"redis", images.Redis(t), []string{"--persisted", "--cpus", "0"}}, // who names an image gets a container
 	} {
 		t.Run(test.engine, func(t *testing.T) {

@@ -177,7 +177,7 @@ func storedMatrix(ctx context.Context, kept store.Store, id string) (row runRow,
 		return runRow{Run: id, State: "unreadable: " + err.Error()}, true, nil
 	}
 	row = runRow{
-		Run: id, Engine: matrixEngine(summary.Name), State: "completed", Started: summary.Started,
+		Run: id, Engine: matrixEngine(summary.Name), State: "completed", Verdict: summary.Verdict(), Started: summary.Started,
 		Duration: summary.Finished.Sub(summary.Started).Round(time.Second).String(),
 	}
 	if locator, ok := kept.(store.Locator); ok {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/durabench/durabench/activities"
@@ -94,6 +95,7 @@ func (a *app) showMatrixPlan(cmd *cobra.Command, name string) error {
 	t := table.NewWriter()
 	t.SetOutputMirror(a.stdout)
 	t.SetStyle(table.StyleLight)
+	t.Style().Format.Footer = text.FormatDefault
 	t.AppendHeader(table.Row{"#", "Engine", "Workload", "Variant", "Rows", "Clients × threads", "Legs", "Operations", "Time", "Skipped because"})
 	for _, cell := range planned.Cells {
 		row := table.Row{cell.Number, cell.Engine, cell.Workload, cell.Variant, "", "", "", "", "", cell.Skip}
@@ -109,9 +111,9 @@ func (a *app) showMatrixPlan(cmd *cobra.Command, name string) error {
 	t.AppendFooter(table.Row{"", "", "", "total", count(total.Rows), "", total.Legs, count(total.Operations), span(total), ""})
 	a.render(t)
 	printf(a.stderr, "The times are guesses: legs that run for a time take exactly that (%s in all); counted legs are taken to do %s to %s operations a\n"+
-		"second, indexes and other work on every row %s to %s rows a second, and %s is added for each cell's server. A host may be unable to\n"+
+		"second, indexes and other work on every row %s to %s rows a second, and %s to %s are added for each cell's server. A host may be unable to\n"+
 		"have an engine: that shows when its turn comes.\n",
-		total.Windows.Round(time.Second), count(plan.SlowRate), count(plan.FastRate), count(plan.SlowBuild), count(plan.FastBuild), plan.AroundRun)
+		total.Windows.Round(time.Second), count(plan.SlowRate), count(plan.FastRate), count(plan.SlowBuild), count(plan.FastBuild), plan.LeastAround, plan.MostAround)
 	return nil
 }
 

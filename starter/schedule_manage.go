@@ -210,23 +210,36 @@ func scheduledInput(action client.ScheduleAction) (in workflows.MatrixInput, ok 
 }
 
 func (a *app) schedulePauseCommand() *cobra.Command {
-	var note string
+	var why string
 	command := a.onSchedule("pause SCHEDULE", "Let a schedule start nothing until it is resumed", "  starter schedule pause all-engines --note \"new disks\"",
 		func(ctx context.Context, _ *session, handle client.ScheduleHandle) error {
-			return handle.Pause(ctx, client.SchedulePauseOptions{Note: note})
+			return setPaused(ctx, handle, true, why)
 		})
-	command.Flags().StringVar(&note, "note", "paused by starter", "why, shown in lists")
+	command.Flags().StringVar(&why, "note", "", "why, shown in lists behind the schedule's own note")
 	return command
 }
 
 func (a *app) scheduleResumeCommand() *cobra.Command {
-	var note string
-	command := a.onSchedule("resume SCHEDULE", "Let a paused schedule go on", "  starter schedule resume all-engines",
+	return a.onSchedule("resume SCHEDULE", "Let a paused schedule go on", "  starter schedule resume all-engines",
 		func(ctx context.Context, _ *session, handle client.ScheduleHandle) error {
-			return handle.Unpause(ctx, client.ScheduleUnpauseOptions{Note: note})
+			return setPaused(ctx, handle, false, "")
 		})
-	command.Flags().StringVar(&note, "note", "resumed by starter", "shown in lists")
-	return command
+}
+
+// pausedMark is between a schedule's note and the reason why it is paused.
+const pausedMark = " – paused: "
+
+// setPaused pauses or resumes a schedule. The server's own way to do so would replace the note, which says what the schedule is for.
+func setPaused(ctx context.Context, handle client.ScheduleHandle, paused bool, why string) error {
+	return handle.Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(input client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
+		schedule := input.Description.Schedule
+		note, _, _ := strings.Cut(schedule.State.Note, pausedMark)
+		if paused && why != "" {
+			note += pausedMark + why
+		}
+		schedule.State.Paused, schedule.State.Note = paused, note
+		return &client.ScheduleUpdate{Schedule: &schedule}, nil
+	}})
 }
 
 func (a *app) scheduleTriggerCommand() *cobra.Command {

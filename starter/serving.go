@@ -63,7 +63,9 @@ func (k *serving) keep(ctx context.Context, s *session, host, path string) {
 		}
 		if lock != nil {
 			k.active.Store(true)
-			err := serve.Run(ctx, s.client, serve.Options{Host: host, Control: true, Temporal: s.server.Name(), Logger: s.app.logger()})
+			err := serve.Run(ctx, s.client, serve.Options{
+				Host: host, Control: true, Temporal: s.server.Name(), Namespace: s.server.Namespace, Logger: s.app.logger(),
+			})
 			k.active.Store(false)
 			_ = lock.Close() // frees the lock
 			if err != nil {

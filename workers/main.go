@@ -118,7 +118,7 @@ func (f *flags) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.options.Temporal = temporal.Name(known.HostPort, known.Namespace)
+	f.options.Temporal, f.options.Namespace = temporal.Name(known.HostPort, known.Namespace), known.Namespace
 	c, err := temporal.Dial(ctx, dial)
 	if err != nil {
 		return err

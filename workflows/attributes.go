@@ -14,9 +14,14 @@ var (
 	VerdictAttribute = temporal.NewSearchAttributeKeyKeyword("Verdict")
 )
 
-// setAttributes upserts search attributes where the server has them. An attribute is a convenience: no run fails for one.
+// setAttributes upserts search attributes where the server has them.
 func (b *benchmark) setAttributes(ctx workflow.Context, updates ...temporal.SearchAttributeUpdate) {
-	if !b.in.Attributes {
+	upsertAttributes(ctx, b.in.Attributes, updates)
+}
+
+// upsertAttributes sets attributes if the server is known to have them. An attribute is a convenience: nothing fails for one.
+func upsertAttributes(ctx workflow.Context, there bool, updates []temporal.SearchAttributeUpdate) {
+	if !there {
 		return
 	}
 	if err := workflow.UpsertTypedSearchAttributes(ctx, updates...); err != nil {

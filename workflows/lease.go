@@ -63,7 +63,8 @@ const (
 	probeAlone = 30 * time.Second
 )
 
-// leaseEvents is the length of history from which on a lease goes on as a new execution. Tests make it short.
+// leaseEvents is the length of history from which on a lease goes on as a new execution. Tests make it short. To make it shorter in a release
+// takes workflow.GetVersion: leases that are under way would not replay.
 var leaseEvents = 1000
 
 // lease is the state of a HostLease.

@@ -38,6 +38,9 @@ type MatrixInput struct {
 	// Priority of the cells among those that wait for a host; empty is nightly.
 	Priority Priority `json:"priority,omitempty"`
 
+	// MaxEvents is the length of history from which on the matrix goes on as a new execution; 0 leaves that to the server, which suggests it
+	// after some thousand events or a few megabytes. It is part of the input because a history must replay with the limit it was made with.
+	MaxEvents int `json:"maxEvents,omitempty"`
 	// Done is what earlier executions of the same matrix came to.
 	Done *MatrixDone `json:"done,omitempty"`
 }
@@ -68,9 +71,6 @@ type MatrixResult struct {
 
 // matrices refers to the activities of a matrix.
 var matrices *activities.Matrix
-
-// matrixEvents is the length of history from which on a matrix goes on as a new execution. Tests make it short.
-var matrixEvents = 4000
 
 // matrix is the state of a Matrix.
 type matrix struct {
@@ -115,8 +115,8 @@ func Matrix(ctx workflow.Context, in MatrixInput) (MatrixResult, error) {
 func newMatrix(ctx workflow.Context, in MatrixInput) *matrix {
 	info := workflow.GetInfo(ctx)
 	if in.RunID == "" {
-		salt := strings.ReplaceAll(info.FirstRunID, "-", "")
-		in.RunID = fmt.Sprintf("%s-%s-%.6s", in.Matrix.Name, workflow.Now(ctx).UTC().Format("20060102-150405"), salt)
+		// The end of the id is its random part; its begin is the time.
+		in.RunID = fmt.Sprintf("%s-%s-%s", in.Matrix.Name, workflow.Now(ctx).UTC().Format("20060102-150405"), lastOf(info.FirstRunID, 6))
 	}
 	if in.Priority == "" {
 		in.Priority = PriorityNightly
@@ -129,26 +129,30 @@ func newMatrix(ctx workflow.Context, in MatrixInput) *matrix {
 	return m
 }
 
+// lastOf returns the last n bytes of a text.
+func lastOf(text string, n int) string { return text[max(0, len(text)-n):] }
+
 // announce makes the matrix easy to find.
 func (m *matrix) announce(ctx workflow.Context) {
 	if err := workflow.UpsertMemo(ctx, map[string]any{MemoRun: m.in.RunID}); err != nil {
 		workflow.GetLogger(ctx).Warn("memo not set", "error", err)
 	}
-	if m.in.Attributes {
-		err := workflow.UpsertTypedSearchAttributes(ctx, SpecAttribute.ValueSet(m.in.Matrix.Name), SuiteAttribute.ValueSet(m.in.Matrix.Name),
-			HostAttribute.ValueSet(strings.Join(m.in.Hosts, ",")))
-		if err != nil {
-			workflow.GetLogger(ctx).Warn("search attributes not set", "error", err)
-		}
-	}
+	m.setAttributes(ctx, SpecAttribute.ValueSet(m.in.Matrix.Name), SuiteAttribute.ValueSet(m.in.Matrix.Name),
+		HostAttribute.ValueSet(strings.Join(m.in.Hosts, ",")))
 	m.show(ctx)
 }
 
-// runHost runs the cells that are left on one host, until the history has grown so long that a new execution has to go on.
+// setAttributes upserts search attributes where the server has them.
+func (m *matrix) setAttributes(ctx workflow.Context, updates ...temporal.SearchAttributeUpdate) {
+	upsertAttributes(ctx, m.in.Attributes, updates)
+}
+
+// runHost runs the cells that are left on one host, until the history has grown so long that a new execution has to go on. Every execution
+// runs at least one.
 func (m *matrix) runHost(ctx workflow.Context, h int) {
-	for i := len(m.done.Cells[h]); i < len(m.in.Matrix.Cells); i++ {
-		info := workflow.GetInfo(ctx)
-		if i > 0 && (info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() >= matrixEvents) && ctx.Err() == nil {
+	first := len(m.done.Cells[h])
+	for i := first; i < len(m.in.Matrix.Cells); i++ {
+		if i > first && m.isLong(ctx) && ctx.Err() == nil {
 			return
 		}
 		cell := m.in.Matrix.Cells[i]
@@ -162,6 +166,12 @@ func (m *matrix) runHost(ctx workflow.Context, h int) {
 		m.running[h] = result.MatrixCell{}
 		m.show(ctx)
 	}
+}
+
+// isLong tells that the history has grown so long that a new execution should go on.
+func (m *matrix) isLong(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	return info.GetContinueAsNewSuggested() || m.in.MaxEvents > 0 && info.GetCurrentHistoryLength() >= m.in.MaxEvents
 }
 
 // runCell runs cell i on host h and notes what it came to.
@@ -260,6 +270,7 @@ func (m *matrix) conclude(ctx workflow.Context, cancelled bool) (MatrixResult, e
 		Cells: summary.Cells,
 	}).Get(ctx, &m.stored)
 	outcome := MatrixResult{RunID: m.in.RunID, Document: m.stored, Counts: summary.Counts()}
+	m.setAttributes(ctx, VerdictAttribute.ValueSet(string(summary.Verdict())))
 	m.show(ctx)
 	switch {
 	case cancelled:

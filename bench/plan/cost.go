@@ -11,8 +11,9 @@ const (
 	// SlowBuild and FastBuild are the rows per second of building an index, of statistics and of other work on every row.
 	SlowBuild = 50_000
 	FastBuild = 1_000_000
-	// AroundRun is the time for starting and stopping the server, preparing and storing.
-	AroundRun = 15 * time.Second
+	// LeastAround and MostAround are the time for starting and stopping the server, preparing and storing.
+	LeastAround = 2 * time.Second
+	MostAround  = 30 * time.Second
 )
 
 // Cost is what a plan takes: counts that are exact, and a time that rests on assumptions.
@@ -48,8 +49,8 @@ func (p *Plan) Cost(rows int64) Cost {
 	at := func(n int64, rate float64) time.Duration {
 		return time.Duration(float64(n) / rate * float64(time.Second))
 	}
-	cost.Least = AroundRun + cost.Windows + at(cost.Operations, FastRate) + at(perRow, FastBuild)
-	cost.Most = AroundRun + cost.Windows + at(cost.Operations, SlowRate) + at(perRow, SlowBuild)
+	cost.Least = LeastAround + cost.Windows + at(cost.Operations, FastRate) + at(perRow, FastBuild)
+	cost.Most = MostAround + cost.Windows + at(cost.Operations, SlowRate) + at(perRow, SlowBuild)
 	return cost
 }
 

@@ -17,8 +17,8 @@ func TestCostCountsWhatWillRun(t *testing.T) {
 	}}
 	want := Cost{
 		Legs: 3, Operations: 100_000, Rows: 100_000, Windows: 35 * time.Second,
-		Least: AroundRun + 35*time.Second + 2*time.Second + 100*time.Millisecond,
-		Most:  AroundRun + 35*time.Second + 100*time.Second + 2*time.Second,
+		Least: LeastAround + 35*time.Second + 2*time.Second + 100*time.Millisecond,
+		Most:  MostAround + 35*time.Second + 100*time.Second + 2*time.Second,
 	}
 	if got := p.Cost(100_000); got != want {
 		t.Errorf("cost %+v, want %+v", got, want)

@@ -77,6 +77,27 @@ func leastLatency(lines []line) float64 {
 	return least
 }
 
+// unitOf returns the unit of a table's latencies: one in which the least is at least 1 or, where most of the others would be numbers of many digits, the
+// next larger one, in which it is at least 0.001.
+func unitOf(lines []line) unit {
+	least := leastLatency(lines)
+	fine := unitFor(least)
+	var medians []float64
+	for _, row := range lines {
+		if row.latency != nil {
+			medians = append(medians, float64(row.latency.P50))
+		}
+	}
+	if len(medians) == 0 || least < fine.ns {
+		return fine
+	}
+	slices.Sort(medians)
+	if coarse, ok := fine.larger(); ok && medians[(len(medians)-1)/2] >= 10*coarse.ns {
+		return coarse
+	}
+	return fine
+}
+
 func tableLines(d *Document) []line {
 	var lines []line
 	for i := range d.Legs {
@@ -128,7 +149,7 @@ func speed() []column {
 
 // latencies are the columns of the latencies of these lines, in one unit.
 func latencies(lines []line) []column {
-	unit := unitFor(leastLatency(lines))
+	unit := unitOf(lines)
 	in := func(title string, ns func(*Latency) float64) column {
 		return column{fmt.Sprintf("%s (%s)", title, unit.name), func(row line) string {
 			if row.latency == nil || row.leg.single() && title != "mean" {

@@ -41,6 +41,7 @@ type MatrixCell struct {
 	Image      string      `json:"image,omitempty"`
 	Tier       string      `json:"tier,omitempty"` // read back
 	Corpus     string      `json:"corpus,omitempty"`
+	Key        string      `json:"key,omitempty"`
 	Rows       int64       `json:"rows,omitempty"`
 	Clients    int         `json:"clients,omitempty"`
 	Threads    int         `json:"threads,omitempty"`
@@ -63,7 +64,7 @@ type MatrixLeg struct {
 // Take fills in what a cell's own result document says.
 func (c *MatrixCell) Take(d *Document) {
 	c.Title, c.Version, c.Server, c.Image, c.Tier = d.Engine.Title, d.Engine.Version, d.Engine.Server, d.Engine.Image, d.Engine.Tier
-	c.Corpus, c.Rows, c.Clients, c.Threads = d.Corpus.Digest, d.Corpus.Rows, d.Engine.Clients, d.Engine.Threads
+	c.Corpus, c.Key, c.Rows, c.Clients, c.Threads = d.Corpus.Digest, d.Corpus.Key, d.Corpus.Rows, d.Engine.Clients, d.Engine.Threads
 	c.HostDigest, c.Harness = d.Host.Digest, d.Harness.Version
 	c.Legs = nil
 	for _, leg := range d.Legs {
@@ -82,14 +83,14 @@ func (c *MatrixCell) Take(d *Document) {
 // class is what must be equal for the numbers of two cells to say something about their engines: the rows, the promise that a write is
 // kept, the load, the workload, the machine and the harness. A cell without a document is in none.
 type class struct {
-	workload, corpus, tier, host, hostDigest, harness string
-	rows                                              int64
-	clients, threads                                  int
+	workload, corpus, key, tier, host, hostDigest, harness string
+	rows                                                   int64
+	clients, threads                                       int
 }
 
 func (c MatrixCell) class() (class, bool) {
 	return class{
-		workload: c.Workload, corpus: c.Corpus, tier: c.Tier, host: c.Host, hostDigest: c.HostDigest, harness: c.Harness,
+		workload: c.Workload, corpus: c.Corpus, key: c.Key, tier: c.Tier, host: c.Host, hostDigest: c.HostDigest, harness: c.Harness,
 		rows: c.Rows, clients: c.Clients, threads: c.Threads,
 	}, len(c.Legs) > 0 && c.Tier != ""
 }
@@ -108,6 +109,17 @@ func (m *Matrix) Counts() map[Verdict]int {
 		counts[cell.Verdict]++
 	}
 	return counts
+}
+
+// Verdict returns the worst of the cells' verdicts. Skipped cells count only when there is no other.
+func (m *Matrix) Verdict() Verdict {
+	verdict := Skipped
+	for _, cell := range m.Cells {
+		if cell.Verdict != Skipped && (verdict == Skipped || cell.Verdict.Worse(verdict)) {
+			verdict = cell.Verdict
+		}
+	}
+	return verdict
 }
 
 // Encode writes the summary as indented JSON.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // group is the cells of a matrix whose numbers may stand side by side, in their order.
@@ -39,8 +40,8 @@ func (m *Matrix) groups() (all []group, others []MatrixCell) {
 // heading says what the cells of a group have in common.
 func (g group) heading() string {
 	c := g.class
-	return fmt.Sprintf("%s, durability tier %s, %s rows of corpus %.8s, %d × %d in flight, host %s", c.workload, c.tier, comma(c.rows), c.corpus,
-		c.clients, c.threads, c.host)
+	return fmt.Sprintf("%s, durability tier %s, %s rows of corpus %.8s, %s keys, %d × %d in flight, host %s", c.workload, c.tier, comma(c.rows), c.corpus,
+		c.key, c.clients, c.threads, c.host)
 }
 
 // columns names the cells: by their engine, and by their variant too where an engine has several.
@@ -56,7 +57,7 @@ func (g group) columns() []string {
 			name = cell.Engine
 		}
 		if cell.Version != "" {
-			name += " " + firstWord(cell.Version)
+			name += " " + release(cell.Version)
 		}
 		if count[cell.Engine] > 1 && cell.Variant != "" {
 			name += "\n" + cell.Variant
@@ -66,10 +67,12 @@ func (g group) columns() []string {
 	return names
 }
 
-// firstWord is the first word of a version without the punctuation at its end, e.g. "15.19" of "15.19 (Debian 15.19-1)".
-func firstWord(text string) string {
-	word, _, _ := strings.Cut(text, " ")
-	return strings.TrimRight(word, ",;")
+// release is a version without what its packager adds: "15.19" of "15.19 (Debian 15.19-1)", "10.11.19" of "10.11.19-MariaDB-0+deb12u1".
+func release(version string) string {
+	if end := strings.IndexAny(version, " -+,;("); end > 0 {
+		return version[:end]
+	}
+	return version
 }
 
 // legs returns the ids of the legs of any of the cells, in order, with their titles.
@@ -112,12 +115,17 @@ func briefly(ns int64) string {
 func (g group) table() table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
-	t.Style().Options.SeparateRows = false
+	t.Style().Format.Header = text.FormatDefault // names of products
 	header := table.Row{"ops/s"}
 	for _, name := range g.columns() {
 		header = append(header, name)
 	}
 	t.AppendHeader(header)
+	servers := table.Row{"server"}
+	for _, cell := range g.cells {
+		servers = append(servers, cell.Server)
+	}
+	t.AppendRow(servers)
 	ids, titles := g.legs()
 	for _, id := range ids {
 		row := table.Row{titles[id]}

@@ -183,6 +183,7 @@ func TestTableHasOneUnitAndNoVanishingFigures(t *testing.T) {
 	}{
 		{"all below a microsecond", []int64{2, 4}, "p99 (ns)"},
 		{"one below a microsecond", []int64{10, 50_000_000}, "p99 (ns)"},
+		{"most of milliseconds, one below a microsecond", []int64{10, 1_000_000, 1_000_000, 2_000_000}, "p99 (µs)"},
 		{"microseconds", []int64{1_000}, "p99 (µs)"},
 		{"milliseconds", []int64{1_000_000, 9_000_000}, "p99 (ms)"},
 		{"longer than a hundred seconds", []int64{2_000_000_000}, "p99 (s)"},

@@ -10,7 +10,7 @@ func init() {
 	drivers.Register(mysqlbase.Product{
 		Name:    "mariadb",
 		Title:   "MariaDB",
-		Modes:   []drivers.ServerMode{drivers.Process, drivers.Endpoint},
+		Modes:   []drivers.ServerMode{drivers.Process, drivers.Docker, drivers.Endpoint},
 		MariaDB: true,
 		Server: mysqlbase.Server([]string{"mariadbd"}, "install MariaDB: apt-get install mariadb-server, dnf install mariadb-server or brew install mariadb",
 			"mariadb:11.8.5", true),

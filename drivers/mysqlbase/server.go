@@ -5,6 +5,7 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/durabench/durabench/drivers"
 )
@@ -12,10 +13,10 @@ import (
 const (
 	// serverUser is the account of servers that we start.
 	serverUser = "durabench"
-	// passwordFile sets the passwords of a process, below the launch directory: the server reads it at each start before it listens.
-	// secretFile is the bare password, which a container's entrypoint reads.
-	passwordFile, secretFile = "accounts.sql", "password"
-	socketFile               = "server.sock"
+	// accountsFile makes our account, below the launch directory: the server reads it at each start before it listens. rootFile is the bare password of
+	// root, which a container's entrypoint reads.
+	accountsFile, rootFile = "accounts.sql", "root.password"
+	socketFile             = "server.sock"
 	// vendorConnections is the vendors' default of max_connections; extraConnections are added to what a run needs.
 	vendorConnections, extraConnections = 151, 20
 	// statementsPerConnection is how many prepared statements each connection may come to have; vendorStatements is the default in all.
@@ -29,6 +30,7 @@ func Server(binaries []string, install, image string, mariaDB bool) *drivers.Ser
 	return &drivers.Server{
 		Binaries: binaries,
 		Folders:  []string{"/usr/sbin", "/usr/libexec", "/usr/local/mysql/bin", "/opt/homebrew/bin", "/usr/local/bin"},
+		Other:    other(mariaDB),
 		Install:  install,
 		Image:    image,
 		Port:     3306,
@@ -38,10 +40,8 @@ func Server(binaries []string, install, image string, mariaDB bool) *drivers.Ser
 			}
 			return []string{l.Binary, "--no-defaults", "--initialize-insecure", "--datadir=" + l.Data}
 		},
-		Command: serverCommand,
-		Files: func(l drivers.Launch) map[string]string {
-			return map[string]string{passwordFile: accounts(l.Password), secretFile: l.Password}
-		},
+		Command:  serverCommand,
+		Files:    serverFiles,
 		Settings: serverSettings(mariaDB),
 		Endpoint: func(l drivers.Launch) string {
 			return fmt.Sprintf("mysql://%s/%s", net.JoinHostPort(l.Host, strconv.Itoa(l.Port)), defaultDatabase)
@@ -53,11 +53,22 @@ func Server(binaries []string, install, image string, mariaDB bool) *drivers.Ser
 			if mariaDB {
 				prefix = "MARIADB_"
 			}
-			file := filepath.Join(l.Dir, secretFile)
-			return map[string]string{
-				prefix + "ROOT_PASSWORD_FILE": file, prefix + "USER": serverUser, prefix + "PASSWORD_FILE": file, prefix + "DATABASE": defaultDatabase,
-			}
+			return map[string]string{prefix + "ROOT_PASSWORD_FILE": filepath.Join(l.Dir, rootFile), prefix + "ROOT_HOST": "localhost"}
 		},
+	}
+}
+
+// other tells the two products' servers apart: MariaDB installs its own under the name of MySQL's too.
+func other(mariaDB bool) func(version string) string {
+	return func(version string) string {
+		switch isMariaDB := strings.Contains(version, "MariaDB"); {
+		case isMariaDB && !mariaDB:
+			return "MariaDB"
+		case !isMariaDB && mariaDB:
+			return "MySQL"
+		default:
+			return ""
+		}
 	}
 }
 
@@ -71,23 +82,29 @@ func installer(binary string) string {
 	return "mariadb-install-db"
 }
 
-// accounts is the SQL that makes our account and closes the one that a fresh data directory leaves open. The password is of letters and digits.
-func accounts(password string) string {
-	return fmt.Sprintf("CREATE USER IF NOT EXISTS '%[1]s'@'%%' IDENTIFIED BY '%[2]s';\n"+
+// serverFiles has the SQL that makes our account and database. In a process it also closes the account that a fresh data directory leaves open; in a
+// container the entrypoint needs that until it has closed it by itself. The password is of letters and digits.
+func serverFiles(l drivers.Launch) map[string]string {
+	sql := fmt.Sprintf("CREATE USER IF NOT EXISTS '%[1]s'@'%%' IDENTIFIED BY '%[2]s';\n"+
 		"ALTER USER '%[1]s'@'%%' IDENTIFIED BY '%[2]s';\n"+
 		"GRANT ALL ON *.* TO '%[1]s'@'%%' WITH GRANT OPTION;\n"+
-		"ALTER USER 'root'@'localhost' IDENTIFIED BY '%[2]s';\n"+
-		"CREATE DATABASE IF NOT EXISTS `%[3]s` CHARACTER SET utf8mb4;\n", serverUser, password, defaultDatabase)
+		"CREATE DATABASE IF NOT EXISTS `%[3]s` CHARACTER SET utf8mb4;\n", serverUser, l.Password, defaultDatabase)
+	if l.Container {
+		return map[string]string{accountsFile: sql, rootFile: l.Password}
+	}
+	return map[string]string{accountsFile: sql + fmt.Sprintf("ALTER USER 'root'@'localhost' IDENTIFIED BY '%s';\n", l.Password)}
 }
 
 func serverCommand(l drivers.Launch) []string {
 	command := []string{l.Binary}
 	if !l.Container {
-		command = append(command, "--no-defaults", "--datadir="+l.Data, "--init-file="+filepath.Join(l.Dir, passwordFile),
+		command = append(command, "--no-defaults",
 			// Below the data directory, by a path that is short wherever that is: a socket's path has little room.
 			"--socket="+socketFile, "--pid-file="+filepath.Join(l.Dir, "server.pid"))
 	}
 	set := func(name, value string) { command = append(command, "--"+name+"="+value) }
+	set("datadir", l.Data)
+	set("init-file", filepath.Join(l.Dir, accountsFile))
 	set("bind-address", l.Host)
 	set("port", strconv.Itoa(l.Port))
 	set("max-connections", strconv.Itoa(max(vendorConnections, l.Connections+extraConnections)))

@@ -2,12 +2,14 @@ package process
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/durabench/durabench/drivers"
 )
@@ -22,35 +24,81 @@ func findBinary(server *drivers.Server, given string) (string, error) {
 		if err == nil {
 			path, err = filepath.Abs(path)
 		}
+		if err == nil {
+			err = otherProduct(server, path)
+		}
 		if err != nil {
 			return "", fmt.Errorf("%w: binary %s: %w", ErrNotInstalled, given, err)
 		}
 		return path, nil
 	}
+	candidates, err := candidates(server)
+	if err != nil {
+		return "", err
+	}
+	var others []string
+	for _, path := range candidates {
+		err := otherProduct(server, path)
+		if err == nil {
+			return path, nil
+		}
+		others = append(others, path+" "+err.Error())
+	}
+	places := strings.Join(append([]string{"on PATH"}, server.Folders...), ", ")
+	text := fmt.Sprintf("no %s %s", strings.Join(server.Binaries, " or "), places)
+	if len(others) > 0 {
+		text += " but " + strings.Join(others, ", ")
+	}
+	return "", fmt.Errorf("%w: %s; %s", ErrNotInstalled, text, server.Install)
+}
+
+// candidates are the programs with the names of the server's binaries: those on PATH, and then those in the engine's folders, the newest
+// first.
+func candidates(server *drivers.Server) ([]string, error) {
+	var onPath, found []string
 	for _, name := range server.Binaries {
 		if path, err := exec.LookPath(name); err == nil {
-			return filepath.Abs(path)
+			if path, err = filepath.Abs(path); err != nil {
+				return nil, err
+			}
+			onPath = append(onPath, path)
 		}
 	}
-	var found []string
 	for _, folder := range server.Folders {
 		for _, name := range server.Binaries {
 			matches, err := filepath.Glob(filepath.Join(folder, name))
 			if err != nil {
-				return "", fmt.Errorf("folder %s: %w", folder, err)
+				return nil, fmt.Errorf("folder %s: %w", folder, err)
 			}
 			for _, match := range matches {
-				if info, err := os.Stat(match); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				if info, err := os.Stat(match); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && !slices.Contains(onPath, match) {
 					found = append(found, match)
 				}
 			}
 		}
 	}
-	if len(found) == 0 {
-		places := strings.Join(append([]string{"on PATH"}, server.Folders...), ", ")
-		return "", fmt.Errorf("%w: no %s %s; %s", ErrNotInstalled, strings.Join(server.Binaries, " or "), places, server.Install)
+	slices.SortFunc(found, func(a, b string) int { return compareVersions(b, a) })
+	return append(onPath, found...), nil
+}
+
+// versionTime bounds how long a binary may take to tell its version.
+const versionTime = 10 * time.Second
+
+// otherProduct tells that a binary is not the server's but another product's that goes by its name, as MariaDB's mysqld does.
+func otherProduct(server *drivers.Server, path string) error {
+	if server.Other == nil {
+		return nil
 	}
-	return slices.MaxFunc(found, compareVersions), nil
+	ctx, cancel := context.WithTimeout(context.Background(), versionTime)
+	defer cancel()
+	version, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("that does not tell its version: %w", err)
+	}
+	if product := server.Other(string(version)); product != "" {
+		return fmt.Errorf("that is %s", product)
+	}
+	return nil
 }
 
 // compareVersions compares paths with their numbers taken as numbers: …/9.6/… is before …/15/….

@@ -26,6 +26,41 @@ func TestAMissingBinarySaysWhatToInstall(t *testing.T) {
 	refused(t, o, time.Second, ErrNotInstalled, "not-executable")
 }
 
+func TestABinaryOfAnotherProductIsNotTaken(t *testing.T) {
+	root := t.TempDir()
+	program := func(folder, version string) string {
+		path := filepath.Join(root, folder, "some-server")
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("#!/bin/sh\ntest $1 = --version && echo "+version), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	t.Setenv("PATH", filepath.Join(root, "path")+":"+os.Getenv("PATH"))
+	first := program("path", "some-server 11 of Others")
+	server := &drivers.Server{
+		Binaries: []string{"some-server"}, Folders: []string{filepath.Join(root, "folder")}, Install: "install ours",
+		Other: func(version string) string {
+			if strings.Contains(version, "Others") {
+				return "Others'"
+			}
+			return ""
+		},
+	}
+	for _, given := range []string{"", first} {
+		_, err := findBinary(server, given)
+		if !errors.Is(err, ErrNotInstalled) || !strings.Contains(err.Error(), "that is Others'") || !strings.Contains(err.Error(), first) {
+			t.Errorf("given %q: %v", given, err)
+		}
+	}
+	right := program("folder", "some-server 8")
+	if got, err := Installed(server); err != nil || got != right {
+		t.Errorf("found %s, %v; want %s", got, err, right)
+	}
+}
+
 func TestTheNewestBinaryInTheFoldersWins(t *testing.T) {
 	root := t.TempDir()
 	for _, version := range []string{"9.6", "15", "9", "14.10", "14.9"} {

@@ -21,6 +21,9 @@ func (d directory) file(name string) string { return filepath.Join(string(d), na
 // the temporal CLI, which does not know it, we do.
 func (d directory) state() string { return d.file("server.json") }
 
+// last is the state of the server that was started last, also when it does not run any more.
+func (d directory) last() string { return d.file("last.json") }
+
 // launch says who started the server and whether it is to be kept. A server
 // without one is not ours to stop.
 func (d directory) launch() string { return d.file("launch.json") }

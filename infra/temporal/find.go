@@ -123,6 +123,10 @@ func (d directory) attach(ctx context.Context, o FindOptions, p *program) (s *Se
 	}
 	defer lock.release()
 
+	orphans, err := d.used()
+	if err != nil {
+		return nil, fmt.Errorf("find temporal server: %w", err)
+	}
 	// Whoever stops a server holds the start lock too, so this is not contended.
 	use, err := tryLock(d.usersLock(), unix.LOCK_SH)
 	if err != nil {
@@ -142,7 +146,7 @@ func (d directory) attach(ctx context.Context, o FindOptions, p *program) (s *Se
 		if p == nil {
 			return nil, nil
 		}
-		if state, err = d.start(ctx, o, *p); err != nil {
+		if state, err = d.start(ctx, o, *p, orphans); err != nil {
 			return nil, err
 		}
 	}
@@ -162,6 +166,19 @@ func (d directory) attach(ctx context.Context, o FindOptions, p *program) (s *Se
 		s.Origin = p.origin
 	}
 	return s, nil
+}
+
+// used tells whether other processes use the server, or did when it was lost. The caller holds the start lock and does not count.
+func (d directory) used() (bool, error) {
+	nobody, err := tryLock(d.usersLock(), unix.LOCK_EX)
+	if errors.Is(err, errLocked) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	nobody.release()
+	return false, nil
 }
 
 // answerWait is how long a server whose process lives may take to answer. One

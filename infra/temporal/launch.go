@@ -43,10 +43,19 @@ type program struct {
 	stateless bool
 }
 
-// start runs the program and waits until it serves. The caller holds the start
-// lock.
-func (d directory) start(ctx context.Context, o FindOptions, p program) (*State, error) {
+// start runs the program and waits until it serves. The caller holds the start lock. Orphans are users of a server that was lost: they look for it
+// where it was.
+func (d directory) start(ctx context.Context, o FindOptions, p program, orphans bool) (*State, error) {
 	port, uiPort := preferredPort, preferredUIPort
+	if orphans {
+		last, err := readJSON[State](d.last())
+		if err != nil {
+			return nil, fmt.Errorf("find where the temporal server was: %w", err)
+		}
+		if last != nil {
+			port, uiPort = portOf(last.Address), portOfURL(last.UI)
+		}
+	}
 	if !free(port) {
 		o.Progress(fmt.Sprintf("port %d is in use by another program, so the temporal server gets a free one", port))
 		port = 0
@@ -126,7 +135,7 @@ func (d directory) startAt(ctx context.Context, namespace string, p program, por
 		d.forget(id.PID)
 		return nil, failure(err)
 	}
-	return state, nil
+	return state, writeJSON(d.last(), state)
 }
 
 // launched records the new process and waits until it serves.

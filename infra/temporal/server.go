@@ -147,6 +147,7 @@ func (d directory) stop(ctx context.Context, force bool) (bool, error) {
 		return false, err
 	}
 	defer users.release()
+	_ = os.Remove(d.last()) // nobody looks for it any more
 	if !record.alive() {
 		d.forget(record.PID)
 		return false, nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/durabench/durabench/activities"
 	"github.com/durabench/durabench/infra/home"
+	"github.com/durabench/durabench/infra/process"
 	"github.com/durabench/durabench/workflows"
 )
 
@@ -43,6 +44,8 @@ type Options struct {
 	// Temporal names the server that the runs are on, for others who find this machine held by one, and to tell its runs from those of other
 	// servers: the address with the namespace.
 	Temporal string
+	// Namespace is that of the client; empty is the default one.
+	Namespace string
 	// Logger is told of starts and stops; nil is silence. What the SDK logs goes to the client's own logger.
 	Logger *slog.Logger
 	// Ready, if set, is called once the queues are served.
@@ -70,6 +73,16 @@ func Run(ctx context.Context, c client.Client, o Options) error {
 		return err
 	}
 	o.reclaim(ctx)
+	relieved := make(chan struct{})
+	relieving, stop := context.WithCancel(ctx)
+	go func() {
+		defer close(relieved)
+		o.relieve(relieving, c)
+	}()
+	defer func() {
+		stop()
+		<-relieved
+	}()
 	o.Logger.Info("worker serves", "host", o.Host, "queue", workflows.HostQueue(o.Host), "control", o.Control, "work", o.Work)
 	if o.Ready != nil {
 		o.Ready()
@@ -127,6 +140,7 @@ func (o *Options) start(c client.Client, fatal func(error)) ([]worker.Worker, er
 		// One thing at a time on a machine that is measured. Whole runs are kept apart by more than this.
 		MaxConcurrentActivityExecutionSize: 1,
 		DisableWorkflowWorker:              true,
+		Identity:                           process.Self(), // by which it is known to be gone, see relieve
 		WorkerStopTimeout:                  o.StopTimeout,
 		// Activities choose their own pace; the default would hold their heartbeats back for most of the timeout.
 		MaxHeartbeatThrottleInterval: time.Second,

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-const accounts = "root:x:0:0:root:/:/bin/sh\npostgres:x:999:999::/:/bin/sh\nredis:x:998:998::/:/bin/sh\n"
-const groups = "root:x:0:\npostgres:x:999:\nredis:x:998:\n"
+const accounts = "root:x:0:0:root:/:/bin/sh\npostgres:x:999:999::/:/bin/sh\nredis:x:998:998::/:/bin/sh\nmysql:x:997:997::/:/bin/sh\n"
+const groups = "root:x:0:\npostgres:x:999:\nredis:x:998:\nmysql:x:997:\n"
 
 const redisEntrypoint = `#!/bin/sh
 set -e
@@ -37,6 +37,31 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
 	PGPASSWORD="$(cat "$POSTGRES_PASSWORD_FILE")" psql -U "$POSTGRES_USER" -d postgres -c 'CREATE TABLE entrypoint_was_here ()'
 	$as pg_ctl -D "$PGDATA" -m fast -w stop
 	set -- postgres "$@"
+fi
+exec $as "$@"
+`
+
+const mariaDBEntrypoint = `#!/bin/sh
+set -e
+if [ "$1" != mariadbd ]; then exec "$@"; fi
+for argument; do case "$argument" in --datadir=*) data="${argument#--datadir=}" ;; esac; done
+socket=/run/mysqld/mysqld.sock
+mkdir -p "$data" /run/mysqld
+chown -R mysql:mysql "$data" /run/mysqld
+as="setpriv --reuid=mysql --regid=mysql --clear-groups"
+if [ ! -d "$data/mysql" ]; then
+	cd /usr/share/mysql
+	{
+		printf '%s\n' "CREATE DATABASE mysql;" "USE mysql;" "SET @auth_root_socket = NULL;"
+		cat mysql_system_tables.sql mysql_performance_tables.sql mysql_system_tables_data.sql
+	} | $as mariadbd --no-defaults --bootstrap --datadir="$data"
+	# Root has no password yet: it is given one now, on a server that only the container can reach.
+	$as "$@" --skip-networking &
+	until mariadb -uroot -S $socket -e "SELECT 1" >/dev/null 2>&1; do sleep 0.2; done
+	echo "CREATE DATABASE entrypoint_was_here; ALTER USER root@$MARIADB_ROOT_HOST IDENTIFIED BY '$(cat "$MARIADB_ROOT_PASSWORD_FILE")'" | mariadb -uroot -S $socket
+	kill $!
+	wait $!
+	cd /
 fi
 exec $as "$@"
 `
@@ -92,6 +117,36 @@ func postgresFiles() ([]byte, error) {
 		return err
 	})
 	return must(root, err)
+}
+
+func mariaDBFiles() ([]byte, error) {
+	root := newRootfs(mariaDBEntrypoint)
+	for _, name := range []string{"mariadbd", "mariadb"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			path, err = exec.LookPath(filepath.Join("/usr/sbin", name))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("MariaDB is not installed: apt-get install mariadb-server: %w", err)
+		}
+		root.add(path, "/usr/bin/"+name)
+	}
+	for _, tool := range []string{"/bin/mkdir", "/bin/chown", "/bin/cat", "/bin/sleep"} {
+		root.add(tool, tool)
+	}
+	const share = "/usr/share/mysql/"
+	files := []string{share + "english/errmsg.sys"}
+	for _, pattern := range []string{"*.sql", "charsets/*"} {
+		found, err := filepath.Glob(share + pattern)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
+	}
+	for _, path := range files {
+		root.file(path, path)
+	}
+	return root.finish()
 }
 
 func must(root *rootfs, err error) ([]byte, error) {

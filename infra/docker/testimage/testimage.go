@@ -38,6 +38,12 @@ func (i *Images) Postgres(t testing.TB) string {
 	return i.make(t, "postgres", postgresFiles, `CMD ["postgres"]`, "VOLUME /var/lib/postgresql/data")
 }
 
+// MariaDB returns the tag of an image of this machine's MariaDB. It declares a volume, as the official one does.
+func (i *Images) MariaDB(t testing.TB) string {
+	t.Helper()
+	return i.make(t, "mariadb", mariaDBFiles, `CMD ["mariadbd"]`, "VOLUME /var/lib/mysql")
+}
+
 // make imports an image, the first time that it is asked for.
 func (i *Images) make(t testing.TB, name string, files func() ([]byte, error), changes ...string) string {
 	t.Helper()

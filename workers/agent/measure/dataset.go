@@ -141,7 +141,7 @@ func (s *session) rowsOf(step plan.Step) int64 {
 
 // versionOf is the version of every row in a state of the dataset.
 func versionOf(state plan.State) uint32 {
-	if state == plan.Updated {
+	if state == plan.Updated || state == plan.Stirred {
 		return 1
 	}
 	return 0
