@@ -12,7 +12,9 @@ import (
 
 func TestControlGroupOfAServer(t *testing.T) {
 	const ms = time.Millisecond
-	figures := func(cpu, throttled time.Duration, memory int64) groupFigures { return groupFigures{&cpu, &throttled, &memory} }
+	figures := func(cpu, throttled time.Duration, memory int64) groupFigures {
+		return groupFigures{&cpu, &throttled, &memory}
+	}
 	for _, test := range []struct {
 		name  string
 		files map[string]string
