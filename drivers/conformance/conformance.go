@@ -58,7 +58,7 @@ type Harness struct {
 	// NoPlans says why a plan proves nothing about an index: that of a peer that stands in for the engine's own server, or one of a kind that the
 	// engine's plans do not name. "" or nil when plans are to be believed.
 	NoPlans func(index query.Index) string
-	// Trees is how many random scans to try where a peer is slow, 0 for the suite's own number.
+	// Trees is how many random scans to try where each takes long or proves little, 0 for the suite's own number.
 	Trees int
 	// NotAtomic is why modifications on a peer that stands in for the engine's own server may lose each other's rows; empty for a real server.
 	NotAtomic string
