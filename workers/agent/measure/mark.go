@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/workers/agent"
 )
@@ -20,9 +21,9 @@ type mark struct {
 
 // loading is how far a bulk load has come.
 type loading struct {
-	Version uint32 `json:"version"`
-	Rows    uint64 `json:"rows"` // all rows below are there
-	Of      uint64 `json:"of"`
+	State plan.State `json:"state"` // that is being made
+	Rows  uint64     `json:"rows"`  // so many are there, counted over the state's ranges of rows
+	Of    uint64     `json:"of"`
 }
 
 // restoreMark finds the mark that the data had last, in what earlier agents of this run have finished.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/drivers"
@@ -173,12 +174,12 @@ func TestLoadThatIsCutShortGoesOnWhereItWas(t *testing.T) {
 	db, err := s.open(ctx)
 	require.NoError(t, err)
 	s.database = db
-	from, err := s.resume(ctx, 1, rows)
+	from, err := s.resume(ctx, plan.Updated, rows)
 	require.NoError(t, err)
 	require.Zero(t, from)
 	require.NoError(t, db.connect(ctx, 1, task.Say))
 	require.NoError(t, drivers.LoadRows(ctx, db.clients[0], s.corpus, 0, at+55, 1))
-	require.NoError(t, s.note(ctx, at, rows, 1))
+	require.NoError(t, s.note(ctx, plan.Updated, at, rows))
 
 	r.lose()
 	leg := r.again("delete")
