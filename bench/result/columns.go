@@ -258,10 +258,35 @@ func (l *layout) heading() [][2]string {
 	}
 	work := fmt.Sprintf("%d clients × %d threads, %s rows, %s keys, seed %d", d.Engine.Clients, d.Engine.Threads, comma(d.Corpus.Rows), d.Corpus.Key, d.Corpus.Seed)
 	pairs := [][2]string{{"run", d.Run.ID}, {"engine", engineText(d.Engine)}, {"load", work}, {"host", hostText(d.Host)}, {"harness", harness}, {"verdict", verdict}}
+	if text := isolationText(d.Isolation, d.Engine.Server); text != "" {
+		pairs = slices.Insert(pairs, len(pairs)-2, [2]string{"isolation", text})
+	}
 	for i := range pairs {
 		pairs[i][1] = oneLine(pairs[i][1])
 	}
 	return pairs
+}
+
+// isolationText tells what of the isolation that was asked for was not to be had: "standard, refused: governor, quiet; agent and server share CPUs".
+// The reasons are in the document. It is empty when nothing was recorded of it.
+func isolationText(i *Isolation, server string) string {
+	if i == nil {
+		return ""
+	}
+	text := i.Level
+	var refused []string
+	for _, step := range i.Steps {
+		if step.State == StepRefused {
+			refused = append(refused, step.Name)
+		}
+	}
+	if len(refused) > 0 {
+		text += ", refused: " + strings.Join(refused, ", ")
+	}
+	if i.SharedCPUs && server != "embedded" { // there it cannot be otherwise
+		text += "; agent and server share CPUs"
+	}
+	return text
 }
 
 func engineText(e Engine) string {
