@@ -36,8 +36,8 @@ func (c *client) CanScan(s *query.Scan) error {
 }
 
 // NeedsIndex says that words are only found by an index.
-func (c *client) NeedsIndex(s *query.Scan, _ query.Index) string {
-	if matches(s.Where) {
+func (c *client) NeedsIndex(s *query.Scan, index query.Index) string {
+	if matches(s.Where) || s.Raw != nil && s.Raw.HasWhere && index.Kind == query.FullText {
 		return "InnoDB finds words only by a full-text index"
 	}
 	return ""
