@@ -68,16 +68,7 @@ func (s *scans) forget(one *scan) {
 // CanScan refuses what PostgreSQL's texts cannot hold, and raw scans without words for it.
 func (c *client) CanScan(s *query.Scan) error {
 	if s.Raw != nil {
-		for _, part := range []struct {
-			has   bool
-			texts map[string]string
-			what  string
-		}{{s.Raw.HasWhere, s.Raw.Where, "condition"}, {s.Raw.HasOrder, s.Raw.Order, "order"}} {
-			if part.has && part.texts["postgres"] == "" && part.texts["sql"] == "" {
-				return drivers.Unsupported{Why: "the file has no " + part.what + " for postgres"}
-			}
-		}
-		return nil
+		return sqlrender.CanRaw(dialect{}, s.Raw)
 	}
 	return can(s.Where)
 }

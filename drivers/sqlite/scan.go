@@ -23,7 +23,7 @@ type scan struct {
 // CanScan renders the scan, as if every index were there.
 func (c *client) CanScan(s *query.Scan) error {
 	if s.Raw != nil {
-		return canRaw(s.Raw)
+		return sqlrender.CanRaw(assumed, s.Raw)
 	}
 	return can(s.Where)
 }
@@ -58,20 +58,6 @@ func (c *client) NeedsIndex(s *query.Scan, _ query.Index) string {
 // matches tells whether the condition looks for words.
 func matches(p *query.Predicate) bool {
 	return p != nil && (p.Op == query.MatchAll || p.Op == query.MatchAny || slices.ContainsFunc(p.Args, matches))
-}
-
-// canRaw tells whether a raw scan has words for SQLite.
-func canRaw(raw *query.Raw) error {
-	for _, part := range []struct {
-		has   bool
-		texts map[string]string
-		what  string
-	}{{raw.HasWhere, raw.Where, "condition"}, {raw.HasOrder, raw.Order, "order"}} {
-		if part.has && part.texts["sqlite"] == "" && part.texts["sql"] == "" {
-			return drivers.Unsupported{Why: "the file has no " + part.what + " for sqlite"}
-		}
-	}
-	return nil
 }
 
 // scanTable is the table as scans name it.
