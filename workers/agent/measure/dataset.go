@@ -66,6 +66,9 @@ func (s *session) restore(ctx context.Context, task agent.Task) error {
 	if lost != "" {
 		return s.rebuild(ctx, task, agent.CauseDatasetLost, lost)
 	}
+	if m := s.mark; m != nil && m.Made != nil && m.Made.Step == step.ID {
+		s.notes = append(s.notes, m.Made.Told) // by an execution that was lost
+	}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/durabench/durabench/bench/plan"
+	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/workers/agent"
 )
@@ -17,6 +18,14 @@ type mark struct {
 	Generation int    `json:"generation"` // counts how often the rows were made in this run, from 1
 	// Loading is there while the rows are being loaded.
 	Loading *loading `json:"loading,omitempty"`
+	// Made tells of rows that were loaded again, and for which step: an execution of it that is lost later cannot.
+	Made *made `json:"made,omitempty"`
+}
+
+// made is what the result of a step says of rows that were loaded again for it.
+type made struct {
+	Step string              `json:"step"`
+	Told result.Interruption `json:"told"`
 }
 
 // loading is how far a bulk load has come.

@@ -45,14 +45,15 @@ func (s *session) rebuild(ctx context.Context, task agent.Task, cause, why strin
 	if err := s.loaded(ctx, task); err != nil {
 		return err
 	}
-	if err := s.keep(ctx, mark{Run: s.setup.RunID, Generation: s.generation()}); err != nil {
-		return err
-	}
 	note := fmt.Sprintf("%s; %s were loaded again before the leg, off its clock, in %v", why, describeRows(rows), since(begun))
 	if from > 0 {
 		note += fmt.Sprintf("; the first %d of them by a load that was cut short and went on", from)
 	}
-	s.notes = append(s.notes, result.Interruption{At: begun.UTC(), Cause: cause, Note: note})
+	told := result.Interruption{At: begun.UTC(), Cause: cause, Note: note}
+	if err := s.keep(ctx, mark{Run: s.setup.RunID, Generation: s.generation(), Made: &made{Step: task.Step.ID, Told: told}}); err != nil {
+		return err
+	}
+	s.notes = append(s.notes, told)
 	return nil
 }
 

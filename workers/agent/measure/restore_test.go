@@ -161,6 +161,23 @@ func TestLostDataIsLoadedAgain(t *testing.T) {
 	}
 }
 
+// Rows that were loaded again for an execution that was lost after that are those which the next one measures.
+func TestRowsLoadedForALostExecutionAreTold(t *testing.T) {
+	r := newRun(t, "sqlite", nil)
+	r.must("prepare", "create")
+	r.cut(func(c drivers.Client, key corpus.Key, _ *corpus.Row) error { return c.Delete(t.Context(), key) }, 0, 10, 11)
+	r.lose()
+	first := r.do(t.Context(), "read").Leg
+	require.Equal(t, []string{agent.CauseDatasetLost}, causes(first))
+	r.lose()
+	leg := r.again("read")
+	require.Equal(t, result.Valid, leg.Verdict, leg.Why)
+	require.Equal(t, first.Interruptions, leg.Interruptions)
+	r.lose()
+	r.must("update")
+	require.Empty(t, r.finished[len(r.finished)-1].Leg.Interruptions, "it happened to another leg")
+}
+
 func TestLoadThatIsCutShortGoesOnWhereItWas(t *testing.T) {
 	const rows = 3*loadRows*3 + 17
 	r := newRun(t, "sqlite", func(s *spec.Spec) { s.Samples = rows })
