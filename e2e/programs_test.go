@@ -25,12 +25,12 @@ import (
 
 // world is one test's own home and working directory.
 type world struct {
-	t    *testing.T
+	t    testing.TB
 	home string
 	dir  string
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	for _, variable := range []string{"DURABENCH_STARTER", "DURABENCH_WORKER", "DURABENCH_TEMPORALD"} {
 		if os.Getenv(variable) == "" {
@@ -248,7 +248,7 @@ func tail(text string, n int) string {
 }
 
 // eventually waits until check says yes.
-func eventually(t *testing.T, limit time.Duration, what string, check func() bool) {
+func eventually(t testing.TB, limit time.Duration, what string, check func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

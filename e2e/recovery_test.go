@@ -261,7 +261,7 @@ func (r *bystander) check(doc *result.Document, d disaster) {
 }
 
 // whole asserts that every leg is valid with its full sample count, whatever happened to it.
-func whole(t *testing.T, doc *result.Document) {
+func whole(t testing.TB, doc *result.Document) {
 	t.Helper()
 	if doc.Run.Verdict != result.Valid {
 		t.Errorf("verdict %q (%s), want valid", doc.Run.Verdict, doc.Run.Why)
