@@ -7,6 +7,8 @@ GO      ?= go
 BIN     := bin
 RACE    := ./bench/... ./drivers/... ./infra/... ./workers/... ./activities/... ./workflows/... ./starter/...
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+# The C SQLite has full-text search only when it is told to.
+TAGS    := sqlite_fts5
 LDFLAGS := -X github.com/durabench/durabench/infra/build.version=$(VERSION)
 
 TOOLS   ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/durabench/bin
@@ -21,8 +23,8 @@ test: deps check
 	@$(MAKE) --no-print-directory cross
 
 build:
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/starter ./starter
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/worker ./workers
+	$(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN)/starter ./starter
+	$(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN)/worker ./workers
 
 deps:
 	@sh scripts/test-deps.sh
@@ -34,8 +36,8 @@ check:
 	$(GO) tool workflowcheck ./workflows/...
 
 unit:
-	$(GO) test -race $(RACE)
-	$(GO) test ./architecture/... ./configs/...
+	$(GO) test -race -tags $(TAGS) $(RACE)
+	$(GO) test -count 1 ./architecture/... ./configs/...
 	CGO_ENABLED=0 $(GO) test ./drivers/sqlite/...
 
 # The embedded Temporal server is a module of its own: it takes minutes to compile the first time, so all of this shares one set of flags.
@@ -46,7 +48,7 @@ temporald:
 
 e2e: build
 	DURABENCH_TEMPORALD=$(CURDIR)/$(BIN)/temporald DURABENCH_STARTER=$(CURDIR)/$(BIN)/starter DURABENCH_WORKER=$(CURDIR)/$(BIN)/worker \
-		$(GO) test -tags e2e -count 1 -timeout 20m ./e2e/... ./infra/temporal/... ./workflows/...
+		$(GO) test -tags e2e,$(TAGS) -count 1 -timeout 20m ./e2e/... ./infra/temporal/... ./workflows/...
 
 # Every platform we say we build for, without cgo.
 cross:
@@ -57,4 +59,4 @@ cross:
 	done
 
 bench:
-	$(GO) test -run '^$$' -bench . -benchmem ./bench/... ./drivers/...
+	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem ./bench/... ./drivers/...

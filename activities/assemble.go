@@ -116,6 +116,9 @@ func assemble(ctx context.Context, kept store.Store, in AssembleInput, workflowI
 		},
 		Engine: engine, Host: in.Host.Host, Isolation: in.Host.Isolation, Calibration: calibration, Legs: legs,
 	}
+	if in.Server != nil {
+		document.Host.ContainerEngine = in.Server.ContainerEngine
+	}
 	document.Run.Verdict, document.Run.Why = judge(legs, in)
 	if spec.ShowSample {
 		var row corpus.Row

@@ -33,6 +33,10 @@ func (s *Server) startContainer(ctx context.Context, beat *beat, engine drivers.
 		return StartedServer{}, s.containerError(run, err)
 	}
 	defer client.Close()
+	ran, err := client.Available(ctx)
+	if err != nil {
+		return StartedServer{}, s.containerError(run, err)
+	}
 	options := docker.Options{
 		Engine: engine.Title, Name: engine.Name, Server: engine.Server, RunID: run.ID, Step: "server", Owner: s.Owner,
 		Image: run.Spec.Image, Pull: docker.PullPolicy(run.Spec.Pull),
@@ -57,7 +61,8 @@ func (s *Server) startContainer(ctx context.Context, beat *beat, engine drivers.
 	}
 	return StartedServer{
 		Mode: drivers.Docker, Endpoint: running.Endpoint, PID: running.PID, Container: running.Container, Start: running.Started,
-		Image: running.Image, ImageDigest: running.ImageDigest, Direct: &running.Direct, Warnings: running.Warnings, Profile: settingsOf(running.Settings),
+		Image: running.Image, ImageDigest: running.ImageDigest, Direct: &running.Direct, ContainerEngine: ran.String(),
+		Warnings: running.Warnings, Profile: settingsOf(running.Settings),
 	}, nil
 }
 

@@ -107,7 +107,7 @@ func (h *Host) prepare(ctx context.Context, beat *beat, run Run) (PreparedHost, 
 		prepared.Host.Name = h.Name
 	}
 	if run.Spec.Isolation != nil { // otherwise nobody asked for a look at the machine that takes its time
-		probe, err := host.Probe(ctx, data, time.Second)
+		probe, err := host.Probe(ctx, data, probeWindow)
 		if err != nil {
 			activity.GetLogger(ctx).Warn("the machine is measured in part only", "error", err)
 		}
@@ -115,6 +115,9 @@ func (h *Host) prepare(ctx context.Context, beat *beat, run Run) (PreparedHost, 
 	}
 	return prepared, nil
 }
+
+// probeWindow is how long is watched what the hypervisor takes: every run waits for it, also the shortest.
+const probeWindow = 250 * time.Millisecond
 
 // temporal is the server that this worker's runs are on.
 func (h *Host) temporal() string {

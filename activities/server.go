@@ -34,7 +34,10 @@ type StartedServer struct {
 	Image       string `json:"image,omitempty"`
 	ImageDigest string `json:"imageDigest,omitempty"`
 	// Direct tells of a container whether clients reach its own address, or a port that a proxy publishes.
-	Direct   *bool            `json:"direct,omitempty"`
+	Direct *bool `json:"direct,omitempty"`
+	// ContainerEngine is the engine that runs the container.
+	ContainerEngine string `json:"containerEngine,omitempty"`
+
 	Warnings []string         `json:"warnings,omitempty"` // what could not be had as it was asked for
 	Profile  []result.Setting `json:"profile,omitempty"`  // what we set, and why
 }

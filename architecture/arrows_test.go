@@ -4,6 +4,7 @@ package architecture
 import (
 	"encoding/json"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,14 +33,28 @@ func TestDependenciesPointOneWay(t *testing.T) {
 	if err != nil {
 		t.Fatalf("list packages: %v", err)
 	}
-	packages := 0
-	for decoder := json.NewDecoder(strings.NewReader(string(out))); decoder.More(); packages++ {
-		var p struct {
-			ImportPath    string
-			Imports, Deps []string
-		}
+	type listed struct {
+		ImportPath    string
+		Imports, Deps []string
+	}
+	var packages []listed
+	forTests := map[string]bool{} // packages that import testing, which only tests may import
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); decoder.More(); {
+		var p listed
 		if err := decoder.Decode(&p); err != nil {
 			t.Fatal(err)
+		}
+		packages = append(packages, p)
+		forTests[p.ImportPath] = slices.Contains(p.Imports, "testing")
+	}
+	for _, p := range packages {
+		if forTests[p.ImportPath] {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if forTests[imported] {
+				t.Errorf("%s imports %s, which is for tests", p.ImportPath, imported)
+			}
 		}
 		folder, _, _ := strings.Cut(strings.TrimPrefix(p.ImportPath, module), "/")
 		for _, other := range forbidden[folder] {
@@ -57,7 +72,7 @@ func TestDependenciesPointOneWay(t *testing.T) {
 			}
 		}
 	}
-	if packages < 10 {
-		t.Fatalf("looked at %d packages only: the list command does not see the module", packages)
+	if len(packages) < 10 {
+		t.Fatalf("looked at %d packages only: the list command does not see the module", len(packages))
 	}
 }

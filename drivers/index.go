@@ -2,7 +2,9 @@ package drivers
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
 )
 
@@ -27,4 +29,33 @@ type IndexState struct {
 	Detail string `json:"detail,omitempty"`
 	// Bytes is the index's size on disk or in memory, 0 when the server does not tell.
 	Bytes int64 `json:"bytes,omitempty"`
+}
+
+// CheckIndex returns an error when the columns of an index are not there or cannot carry one of its kind. It is for drivers of engines that would
+// build an index on anything.
+func CheckIndex(template *corpus.Template, index query.Index) error {
+	if index.Kind == query.CountAll {
+		return nil
+	}
+	if len(index.Paths) == 0 {
+		return fmt.Errorf("index %s: no columns", index.Name)
+	}
+	for i, path := range index.Paths {
+		column, err := query.Resolve(template, path)
+		if err != nil {
+			return fmt.Errorf("index %s: %w", index.Name, err)
+		}
+		kind := column.Field.Kind
+		fits := kind >= corpus.Bool && kind <= corpus.Bytes
+		switch {
+		case index.Kind == query.Elements && i == 0:
+			fits = kind == corpus.Array
+		case index.Kind == query.FullText:
+			fits = kind == corpus.String
+		}
+		if !fits {
+			return fmt.Errorf("index %s: an index of kind %s cannot be on column %s of kind %s", index.Name, index.Kind, path, kind)
+		}
+	}
+	return nil
 }

@@ -80,9 +80,8 @@ func (e Engine) canMix(mix spec.Mix) error {
 				return Unsupported{e.Title + " cannot read and replace a row in one transaction here"}
 			}
 		case spec.MixScan:
-			scan := plan.RangeScan(mix, 0, weight.Length)
-			if err := e.canScan(&scan); err != nil {
-				return err
+			if _, ok := e.Ability.(Ranger); !ok {
+				return Unsupported{e.Title + " does not read rows in the order of their keys here"}
 			}
 		}
 	}

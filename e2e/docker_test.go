@@ -97,9 +97,15 @@ func TestRunMeasuresAServerInAContainer(t *testing.T) {
 				t.Errorf("engine %+v: want a container of %s, its digest, and the way to it", e, test.image)
 			}
 			for _, leg := range d.Legs {
-				if m := leg.Measured; m == nil || m.Server == nil || m.Server.MemoryPeak == nil || *m.Server.MemoryPeak == 0 {
+				m := leg.Measured
+				if m == nil || m.Server == nil || m.Server.MemoryPeak == nil || *m.Server.MemoryPeak == 0 {
 					t.Errorf("leg %s: the container's processes were not sampled: %+v", leg.ID, m)
+				} else if g := m.Server.Group; g == nil || g.CPUSeconds == nil || *g.CPUSeconds <= 0 || g.MemoryPeak == nil || *g.MemoryPeak < 1<<20 {
+					t.Errorf("leg %s: the container's control group was not read: %+v", leg.ID, g)
 				}
+			}
+			if !strings.HasPrefix(d.Host.ContainerEngine, "Docker ") {
+				t.Errorf("container engine %q", d.Host.ContainerEngine)
 			}
 			if table := w.run("show", d.Run.ID); !strings.Contains(table.stdout, "docker "+test.image) {
 				t.Errorf("the table does not name the image:\n%s", table.stdout)

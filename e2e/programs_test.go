@@ -25,9 +25,10 @@ import (
 
 // world is one test's own home and working directory.
 type world struct {
-	t    testing.TB
-	home string
-	dir  string
+	t     testing.TB
+	home  string
+	dir   string
+	extra []string // of the environment of its programs
 }
 
 func newWorld(t testing.TB) *world {
@@ -83,7 +84,7 @@ func (w *world) env() []string {
 		}
 		env = append(env, e)
 	}
-	return env
+	return append(env, w.extra...)
 }
 
 // outcome is what a finished program left.
@@ -250,13 +251,19 @@ func tail(text string, n int) string {
 // eventually waits until check says yes.
 func eventually(t testing.TB, limit time.Duration, what string, check func() bool) {
 	t.Helper()
+	poll(t, limit, 100*time.Millisecond, what, check)
+}
+
+// poll asks check again and again, with pauses, until it says yes.
+func poll(t testing.TB, limit, pause time.Duration, what string, check func() bool) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	for !check() {
 		select {
 		case <-ctx.Done():
 			t.Fatalf("%s: not in %s", what, limit)
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(pause):
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -103,7 +102,7 @@ func containerEngine(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("Docker %s, API %s, at %s", engine.Version, engine.API, engine.Address)
+	return engine.String()
 }
 
 // enginesHere lists the engines that have a server of their own, and whether it is installed.

@@ -145,7 +145,6 @@ func (b *benchmark) measure(ctx workflow.Context) error {
 // step runs one step of the plan, if it can be run, and has its outcome stored.
 func (b *benchmark) step(ctx workflow.Context, step plan.Step) error {
 	if step.Skip != "" {
-		b.dataset = b.dataset.skipped(step)
 		b.miss(step, result.Unsupported, step.Skip)
 		return nil
 	}
@@ -233,14 +232,18 @@ func (b *benchmark) known(step plan.Step) bool {
 	return false
 }
 
-// valid tells whether every leg has left the data as it should be.
+// valid tells whether every leg that the engine can do has left the data as it should be, and there is one.
 func (b *benchmark) valid() bool {
+	held := false
 	for _, row := range b.progress.Rows {
-		if !holds(row.Verdict) {
+		switch {
+		case holds(row.Verdict):
+			held = true
+		case row.Verdict != result.Unsupported && row.Verdict != result.Skipped:
 			return false
 		}
 	}
-	return len(b.progress.Rows) > 0
+	return held
 }
 
 // setVerdict shows a run's verdict in lists of workflows.

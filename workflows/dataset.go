@@ -55,14 +55,6 @@ func (d dataset) after(step plan.Step, verdict result.Verdict) dataset {
 	}
 }
 
-// skipped is the data after a step that this engine cannot do.
-func (d dataset) skipped(step plan.Step) dataset {
-	if step.Leaves == plan.Any || step.Effect == plan.ReadOnly {
-		return d
-	}
-	return dataset{lost: fmt.Sprintf("the step %q, which leaves it %s, cannot be done on this engine", step.ID, step.Leaves)}
-}
-
 // holds tells whether a leg with this verdict has left the data as its step says.
 func holds(verdict result.Verdict) bool {
 	switch verdict {

@@ -30,9 +30,13 @@ type Worker interface {
 	Do(ctx context.Context, slot int) error
 	// Check verifies the answer of the operation just done in slot, off the clock, before the next Do of this worker. An answer that
 	// differs from what was written is a *Mismatch; any other error tells that the answer could not be compared. Both make it a failed
-	// operation.
+	// operation. ErrUnchecked tells that there was nothing to compare.
 	Check(slot int) error
 }
+
+// ErrUnchecked is what Check returns when the operation has no answer that could be compared. The operation counts as any other, and not as
+// checked; the worker's next one is to be checked in its place.
+var ErrUnchecked = errors.New("there is nothing to compare")
 
 // Mismatch is a wrong answer: the operation came back, but not with what was written.
 type Mismatch struct {

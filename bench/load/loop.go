@@ -355,12 +355,16 @@ func (l *loop) attend(slot int, start, end int64, err error) (next int64, more b
 		l.failAnswer(slot, err)
 	case l.unchecked < 0:
 		l.unchecked = l.run.pass
-		if err := l.worker.Check(slot); err != nil {
+		switch err := l.worker.Check(slot); {
+		case err == nil:
+			l.rec.checked++
+			good = true
+		case err == ErrUnchecked:
+			l.unchecked = 0
+			good = true
+		default:
 			l.failCheck(slot, err)
-			break
 		}
-		l.rec.checked++
-		good = true
 	default:
 		good = true
 	}

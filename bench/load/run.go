@@ -240,6 +240,7 @@ func (r *legRun) classify(err error) string {
 
 // judge stops the leg when more operations have failed than may.
 func (r *legRun) judge() {
+	failed := r.judged() // before those begun: while this worker was not let run, more may have failed than it saw begin
 	begun := r.share.claimed()
 	if r.budget.rate > 0 {
 		begun += r.intervals.totals().followed
@@ -247,7 +248,7 @@ func (r *legRun) judge() {
 	if window := r.window.Load(); window != nil {
 		begun += window.claimed()
 	}
-	if r.budget.spent(r.judged(), begun) {
+	if r.budget.spent(failed, begun) {
 		r.stop(StoppedErrors, nil)
 	}
 }

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 
-	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/bench/spec"
 )
 
@@ -14,11 +13,6 @@ var mixKinds = map[string]Kind{
 
 // MixKey is where Abilities.Unsupported says that an engine cannot run a mix: the id of its leg.
 func MixKey(mix spec.Mix) string { return "mix/" + mix.Name }
-
-// RangeScan is the scan of a mix: so many rows in the order of their keys, after that of a row.
-func RangeScan(mix spec.Mix, after uint64, limit int64) query.Scan {
-	return query.Scan{ID: "mix", Project: query.Full, Order: []query.Order{{}}, Limit: limit, After: &after}
-}
 
 // addMixes appends the mixed legs. One that writes stirs the rows and is followed by a step that restores them.
 func (p *Plan) addMixes(s *spec.Spec, a Abilities) error {

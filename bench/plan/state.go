@@ -68,6 +68,6 @@ type Effect string
 // The effects.
 const (
 	ReadOnly   Effect = "read-only"  // may run again as it is
-	Repeatable Effect = "repeatable" // writes the same versions again: may run again as it is
+	Repeatable Effect = "repeatable" // writes the same versions again: what it leaves is the same however often it runs
 	Consuming  Effect = "consuming"  // uses up the state it needs: that state is rebuilt before it runs again
 )

@@ -278,7 +278,7 @@ func terms[T any](key string, value any, wanted string, parse func(string) (T, e
 // parseOrder reads "path", "path asc" or "path desc".
 func parseOrder(text string) (Order, error) {
 	name, direction := strings.TrimSpace(text), ""
-	if at := strings.LastIndexAny(name, " \t"); at >= 0 && !strings.HasSuffix(name, `"`) {
+	if at := lastSpace(name); at >= 0 {
 		name, direction = strings.TrimSpace(name[:at]), name[at+1:]
 	}
 	o := Order{Desc: strings.EqualFold(direction, "desc")}
@@ -291,6 +291,22 @@ func parseOrder(text string) (Order, error) {
 	path, err := ParsePath(name)
 	o.Path = path
 	return o, err
+}
+
+// lastSpace returns where the last space is that is not in a quoted name, -1 when there is none.
+func lastSpace(text string) int {
+	last, quoted := -1, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && quoted:
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ' ' || c == '\t'):
+			last = i
+		}
+	}
+	return last
 }
 
 // parseAggregate reads "count" or "function(path)".

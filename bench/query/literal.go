@@ -176,6 +176,10 @@ func (l Literal) valid() error {
 		return fmt.Errorf("%q is not valid UTF-8", l.Text)
 	case l.Kind == corpus.UUID && len(l.Bytes) != 16:
 		return fmt.Errorf("a uuid has 16 bytes, not %d", len(l.Bytes))
+	case l.Kind == corpus.DateTime:
+		if year := time.Unix(l.Int, 0).UTC().Year(); year < 0 || year > 9999 {
+			return fmt.Errorf("%d seconds from 1970 are in no year from 0 to 9999", l.Int)
+		}
 	}
 	return nil
 }

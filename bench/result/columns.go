@@ -3,6 +3,7 @@ package result
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -76,6 +77,27 @@ func leastLatency(lines []line) float64 {
 	return least
 }
 
+// unitOf returns the unit of a table's latencies: one in which the least is at least 1 or, where most of the others would be numbers of many digits, the
+// next larger one, in which it is at least 0.001.
+func unitOf(lines []line) unit {
+	least := leastLatency(lines)
+	fine := unitFor(least)
+	var medians []float64
+	for _, row := range lines {
+		if row.latency != nil {
+			medians = append(medians, float64(row.latency.P50))
+		}
+	}
+	if len(medians) == 0 || least < fine.ns {
+		return fine
+	}
+	slices.Sort(medians)
+	if coarse, ok := fine.larger(); ok && medians[(len(medians)-1)/2] >= 10*coarse.ns {
+		return coarse
+	}
+	return fine
+}
+
 func tableLines(d *Document) []line {
 	var lines []line
 	for i := range d.Legs {
@@ -127,7 +149,7 @@ func speed() []column {
 
 // latencies are the columns of the latencies of these lines, in one unit.
 func latencies(lines []line) []column {
-	unit := unitFor(leastLatency(lines))
+	unit := unitOf(lines)
 	in := func(title string, ns func(*Latency) float64) column {
 		return column{fmt.Sprintf("%s (%s)", title, unit.name), func(row line) string {
 			if row.latency == nil || row.leg.single() && title != "mean" {
@@ -236,10 +258,35 @@ func (l *layout) heading() [][2]string {
 	}
 	work := fmt.Sprintf("%d clients × %d threads, %s rows, %s keys, seed %d", d.Engine.Clients, d.Engine.Threads, comma(d.Corpus.Rows), d.Corpus.Key, d.Corpus.Seed)
 	pairs := [][2]string{{"run", d.Run.ID}, {"engine", engineText(d.Engine)}, {"load", work}, {"host", hostText(d.Host)}, {"harness", harness}, {"verdict", verdict}}
+	if text := isolationText(d.Isolation, d.Engine.Server); text != "" {
+		pairs = slices.Insert(pairs, len(pairs)-2, [2]string{"isolation", text})
+	}
 	for i := range pairs {
 		pairs[i][1] = oneLine(pairs[i][1])
 	}
 	return pairs
+}
+
+// isolationText tells what of the isolation that was asked for was not to be had: "standard, refused: governor, quiet; agent and server share CPUs".
+// The reasons are in the document. It is empty when nothing was recorded of it.
+func isolationText(i *Isolation, server string) string {
+	if i == nil {
+		return ""
+	}
+	text := i.Level
+	var refused []string
+	for _, step := range i.Steps {
+		if step.State == StepRefused {
+			refused = append(refused, step.Name)
+		}
+	}
+	if len(refused) > 0 {
+		text += ", refused: " + strings.Join(refused, ", ")
+	}
+	if i.SharedCPUs && server != "embedded" { // there it cannot be otherwise
+		text += "; agent and server share CPUs"
+	}
+	return text
 }
 
 func engineText(e Engine) string {

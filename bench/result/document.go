@@ -322,4 +322,13 @@ type Usage struct {
 	ReadBytes    *int64   `json:"diskReadBytes,omitempty"`
 	WrittenBytes *int64   `json:"diskWrittenBytes,omitempty"`
 	Missing      []string `json:"missing,omitempty"` // what could not be read, and why
+	// Group is what the control group of the processes says, where they have one of their own, as in a container.
+	Group *GroupUsage `json:"group,omitempty"`
+}
+
+// GroupUsage is what the kernel has on the account of a control group during a leg. A nil field could not be read.
+type GroupUsage struct {
+	CPUSeconds       *float64 `json:"cpuSeconds,omitempty"`
+	ThrottledSeconds *float64 `json:"throttledSeconds,omitempty"` // that its threads were kept off the CPUs because its quota was used up
+	MemoryPeak       *int64   `json:"memoryPeakBytes,omitempty"`  // most seen, with the files that are cached for it and what the kernel holds
 }

@@ -48,3 +48,13 @@ func unitFor(least float64) unit {
 	}
 	return unit{"ns", 1}
 }
+
+// larger returns the next larger unit.
+func (u unit) larger() (unit, bool) {
+	for i, other := range units {
+		if other == u && i > 0 {
+			return units[i-1], true
+		}
+	}
+	return unit{}, false
+}

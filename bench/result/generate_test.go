@@ -148,6 +148,9 @@ func genUsage(t *rapid.T, name string) (*Usage, string) {
 	} else {
 		u.Missing = append(u.Missing, "disk: "+genWord(t, "reason"))
 	}
+	if rapid.Bool().Draw(t, name+" group") {
+		u.Group = &GroupUsage{CPUSeconds: new(rapid.Float64Range(0, 1e6).Draw(t, "group seconds")), MemoryPeak: new(genCount(t, "group peak"))}
+	}
 	return u, genText(t, name+" remark")
 }
 

@@ -183,6 +183,7 @@ func TestTableHasOneUnitAndNoVanishingFigures(t *testing.T) {
 	}{
 		{"all below a microsecond", []int64{2, 4}, "p99 (ns)"},
 		{"one below a microsecond", []int64{10, 50_000_000}, "p99 (ns)"},
+		{"most of milliseconds, one below a microsecond", []int64{10, 1_000_000, 1_000_000, 2_000_000}, "p99 (µs)"},
 		{"microseconds", []int64{1_000}, "p99 (µs)"},
 		{"milliseconds", []int64{1_000_000, 9_000_000}, "p99 (ms)"},
 		{"longer than a hundred seconds", []int64{2_000_000_000}, "p99 (s)"},
@@ -280,5 +281,30 @@ func TestFigures(t *testing.T) {
 	}
 	if got := (unit{"ns", 1}).show(0); got != "<1" {
 		t.Errorf("below the clock: %q", got)
+	}
+}
+
+func TestIsolationIsTold(t *testing.T) {
+	steps := []IsolationStep{{Name: "swap", State: StepDone}, {Name: "governor", State: StepRefused, Why: "x"}, {Name: "nice", State: StepNotAsked}, {Name: "quiet", State: StepRefused, Why: "y"}}
+	for _, test := range []struct {
+		isolation *Isolation
+		server    string
+		want      string
+	}{
+		{nil, "process", ""},
+		{&Isolation{Level: "none"}, "endpoint", "none"},
+		{&Isolation{Level: "strict", Steps: steps[:1]}, "process", "strict"},
+		{&Isolation{Level: "standard", Steps: steps, SharedCPUs: true}, "docker", "standard, refused: governor, quiet; agent and server share CPUs"},
+		{&Isolation{Level: "standard", SharedCPUs: true}, "embedded", "standard"},
+	} {
+		if got := isolationText(test.isolation, test.server); got != test.want {
+			t.Errorf("%+v: %q, want %q", test.isolation, got, test.want)
+		}
+	}
+	d := fakeDocument()
+	d.Isolation = &Isolation{Level: "standard", Steps: steps}
+	var table strings.Builder
+	if err := WriteTable(&table, d, TableOptions{}); err != nil || !strings.Contains(table.String(), "\nisolation standard, refused: governor, quiet\n") {
+		t.Errorf("%v\n%.800s", err, table.String())
 	}
 }

@@ -78,7 +78,12 @@ func scanSection(d *Document) section {
 			return "no"
 		}},
 	}, {
-		ofSpeed("rows/s", func(_ *Leg, m *Measured) string { return perSecond(m.Rows, m) }),
+		ofSpeed("rows/s", func(l *Leg, m *Measured) string {
+			if l.Scan.Projection == "count" {
+				return absent // it returns a number, however many rows it counts
+			}
+			return perSecond(m.Rows, m)
+		}),
 		ofSpeed("received\n(per s)", func(_ *Leg, m *Measured) string {
 			if m.Bytes == nil || m.WallNs <= 0 {
 				return absent
@@ -163,7 +168,7 @@ func mixSection(d *Document) section {
 func (d Distribution) String() string {
 	switch {
 	case d.HotRows > 0:
-		return fmt.Sprintf("%s %s on %s", d.Name, percent(d.HotOperations), percent(d.HotRows))
+		return fmt.Sprintf("%s %g %% on %g %%", d.Name, math.Round(1e4*d.HotOperations)/100, math.Round(1e4*d.HotRows)/100)
 	case d.Theta > 0:
 		return fmt.Sprintf("%s %g", d.Name, d.Theta)
 	}

@@ -28,7 +28,7 @@ func WriteTable(w io.Writer, d *Document, o TableOptions) error {
 		if pair[0] == "verdict" && o.Color {
 			value = paint(d.Run.Verdict, value)
 		}
-		fmt.Fprintf(&out, "%-8s %s\n", pair[0], value)
+		fmt.Fprintf(&out, "%-9s %s\n", pair[0], value)
 	}
 	for _, part := range l.sections {
 		if part.title != "" {

@@ -175,8 +175,8 @@ func (l *Leg) checkMeasured(p *problems, at string) {
 	if m.Started.IsZero() {
 		p.add(at+"/started", "is missing")
 	}
-	if done > 0 && m.WallNs <= 0 {
-		p.add(at+"/wallNs", "is %d, but %d operations were done", m.WallNs, done)
+	if m.OK > 0 && m.WallNs <= 0 {
+		p.add(at+"/wallNs", "is %d, but %d operations succeeded", m.WallNs, m.OK)
 	}
 	m.checkThroughput(p, at)
 	m.checkErrors(p, at)

@@ -22,6 +22,7 @@ const (
 type Proof struct {
 	Content bool // at least one answer, or row written, must have been compared with what was meant
 	Count   bool // the rows after the leg must have been counted and be as many as there must be
+	Told    bool // the server itself must have been asked afterwards, and have said that what was to be done is done
 }
 
 // ProofOf returns the proof that a kind of leg needs. A read proves itself: its answers are compared by content. A create and an update
@@ -35,13 +36,13 @@ func ProofOf(kind string) Proof {
 		return Proof{Content: true, Count: true}
 	case "delete":
 		return Proof{Count: true}
-	case "mix":
-		return Proof{Content: true}
+	case "index-drop":
+		return Proof{Told: true}
 	}
 	return Proof{}
 }
 
-// ProofOfScan returns the proof that a scan leg needs: answers are compared with the expected one, of which expect says whether the file
+// ProofOfScan returns the proof that a scan leg, or the build of the index that it uses, needs: answers are compared with the expected one, of which expect says whether the file
 // gives at least its number of rows. Of a scan in the engine's own words without that nothing is known, and it is never more than unverified.
 func ProofOfScan(s *Scan, expect bool) Proof {
 	return Proof{Content: !s.Raw || expect}
@@ -58,6 +59,7 @@ type Facts struct {
 	Cancelled bool      // the leg was told to stop before its end
 	Error     string    // why the leg as a whole failed, where it is not the operations' errors
 	Proof     Proof     // what the answers need to count as right
+	Told      bool      // the server has said so, see Proof.Told
 	VerifyOff bool      // the user asked for no verification by content
 	// Calibrates tells that the harness itself is what is measured (the calibration leg, the dry engine): it cannot be limited by itself,
 	// and without a Proof it is not unverified either.
@@ -210,6 +212,8 @@ func whyUnverified(f Facts) string {
 		return "no answer was checked"
 	case f.Proof.Count && (m.RowsAfter == nil || m.RowsWanted == nil):
 		return "the rows were not counted after the leg"
+	case f.Proof.Told && !f.Told:
+		return "the server was not asked afterwards"
 	}
 	return ""
 }

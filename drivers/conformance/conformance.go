@@ -49,6 +49,21 @@ type Harness struct {
 	// Lacks says why a peer that stands in for the engine's own server cannot run a scan that the engine can, "" when it can. Such scans are not
 	// tried. Nil for a real server.
 	Lacks func(s *query.Scan) string
+	// OtherWords says why the engine's words of a text are not those of query.Tokens, "" when they are; nil when they always are. The suite leaves
+	// such texts out.
+	OtherWords func(text string) string
+	// Mistakes says why the real engine answers a scan wrongly when there are indexes, "" when it does not; nil for no such scans. A benchmark
+	// shows such an answer as invalid; the suite counts them.
+	Mistakes func(s *query.Scan) string
+	// NoPlans says why a plan proves nothing about an index: that of a peer that stands in for the engine's own server, or one of a kind that the
+	// engine's plans do not name. "" or nil when plans are to be believed.
+	NoPlans func(index query.Index) string
+	// Trees is how many random scans to try where each takes long or proves little, 0 for the suite's own number.
+	Trees int
+	// NotAtomic is why modifications on a peer that stands in for the engine's own server may lose each other's rows; empty for a real server.
+	NotAtomic string
+	// Splits is the largest batch of small rows that is one request, by operation (BatchCreate and so on), where the driver splits by number of rows.
+	Splits map[string]int
 	// Conflicts is why the engine refuses a write, with class conflict, that meets another write of the same row; empty when it makes the one wait
 	// for the other. The suite then tries such writes again, where callers work on one row.
 	Conflicts string
@@ -103,6 +118,32 @@ func Run(t *testing.T, h Harness) {
 			{"Pages", testPages},
 			{"Aggregates", testAggregates},
 			{"FullText", testFullText},
+			{"Words", testWords},
+			{"Answers", testAnswers},
+			{"ScansAtOnce", testScansAtOnce},
+			{"Literals", testLiterals},
+			{"Differential", testDifferential},
+		}...)
+	}
+	if _, can := h.Engine.Ability.(drivers.Batcher); can {
+		tests = append(tests, []part{
+			{"Batches", testBatches},
+			{"BatchMisses", testBatchMisses},
+			{"BatchSplits", testBatchSplits},
+			{"BatchesAtOnce", testBatchesAtOnce},
+		}...)
+	}
+	if _, can := h.Engine.Ability.(drivers.Ranger); can {
+		tests = append(tests, part{"Ranges", testRanges})
+	}
+	if _, can := h.Engine.Ability.(drivers.Modifier); can {
+		tests = append(tests, part{"Modify", testModify})
+	}
+	if _, can := h.Engine.DatabaseAbility.(drivers.Indexer); can {
+		tests = append(tests, []part{
+			{"Indexes", testIndexes},
+			{"UniqueIndexes", testUniqueIndexes},
+			{"IndexMistakes", testIndexMistakes},
 		}...)
 	}
 	for _, test := range tests {

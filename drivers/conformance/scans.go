@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
-	"github.com/durabench/durabench/drivers"
 )
 
 // deepEdges has every kind of scalar as a column, nested in an object, and as the elements of an array.
@@ -277,78 +275,4 @@ func testAggregates(t *testing.T, h Harness) {
 			t.Errorf("%s: %v", describe(s), err)
 		}
 	}
-}
-
-// testFullText looks for words. Engines that need an index for it are tried with one.
-func testFullText(t *testing.T, h Harness) {
-	value := map[string]any{
-		"words": "words:60;hello,world,foo,bar,test,search,data,query", "text": "text:20..60", "deep": map[string]any{"words": "words:30;hello,world,foo"},
-	}
-	m := newModel(makeCorpus(t, value, corpus.KeyString90, false), 120, nil)
-	s, sc := h.scanned(t, m)
-	scans := []*query.Scan{}
-	for _, path := range []query.Path{{"words"}, {"deep", "words"}, {"text"}} {
-		some := query.Tokens(m.value(5, path).Text)
-		for _, op := range []query.Op{query.MatchAll, query.MatchAny} {
-			for _, words := range [][]string{{"hello"}, {"HELLO"}, {"hello", "world"}, {"foo", "bar"}, {"hell"}, {"hello", "nowhere"}, {"nowhere"}, some[:1], some[:2], {"and"}, {"or", "not"}} {
-				p := &query.Predicate{Op: op, Path: path}
-				for _, word := range words {
-					p.Values = append(p.Values, query.Literal{Kind: corpus.String, Text: word})
-				}
-				scans = append(scans, m.bind(t, &query.Scan{ID: "words", Project: query.ID, Where: p}),
-					m.bind(t, &query.Scan{ID: "words", Project: query.Count, Where: p}),
-					m.bind(t, &query.Scan{ID: "words", Project: query.Full, Where: p, Order: []query.Order{{}}, Limit: 9}),
-					m.bind(t, &query.Scan{ID: "words", Project: query.ID, Where: &query.Predicate{Op: query.Not, Args: []*query.Predicate{p}}}))
-			}
-		}
-	}
-	if h.Lacks != nil {
-		if why := h.Lacks(scans[0]); why != "" {
-			t.Skip(why)
-		}
-	}
-	all := func(what string) {
-		t.Helper()
-		for _, scan := range scans {
-			if err := sc.check(t.Context(), scan); err != nil {
-				t.Errorf("%s: %s: %v", what, describe(scan), err)
-			}
-		}
-	}
-	all("without an index")
-	indexer, can := s.database.(drivers.Indexer)
-	if !can || indexer.CanIndex(query.Index{Name: "w", Kind: query.FullText, Paths: []query.Path{{"words"}}}) != nil {
-		t.Logf("the engine has no full-text index; %d scans of %d are refused without", sc.refused, len(scans))
-		return
-	}
-	for i, path := range []query.Path{{"words"}, {"deep", "words"}, {"text"}} {
-		must(t, indexer.CreateIndex(t.Context(), query.Index{Name: fmt.Sprintf("words_%d", i), Kind: query.FullText, Paths: []query.Path{path}}))
-	}
-	indexed := *sc
-	indexed.harness.Refuses = nil // with an index there is no excuse
-	*sc = indexed
-	all("with an index")
-
-	// The index hears of every kind of write.
-	c := s.caller(0)
-	for index := range uint64(20) {
-		must(t, c.update(t.Context(), index, 3))
-		m.corpus.Row(m.rows[index], index, 3)
-	}
-	for index := uint64(20); index < 30; index++ {
-		must(t, c.delete(t.Context(), index))
-		delete(m.rows, index)
-	}
-	for index := uint64(200); index < 220; index++ {
-		must(t, c.create(t.Context(), index, 0))
-		m.rows[index] = &corpus.Row{}
-		m.corpus.Row(m.rows[index], index, 0)
-	}
-	if loader, can := c.client.(drivers.Loader); can {
-		must(t, loader.Load(t.Context(), 40, 60, 5))
-		for index := uint64(40); index < 60; index++ {
-			m.corpus.Row(m.rows[index], index, 5)
-		}
-	}
-	all("after writes")
 }

@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
+	"github.com/durabench/durabench/drivers/kvscan"
 )
 
 func engine(tb testing.TB) drivers.Engine {
@@ -27,6 +29,7 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, conformance.Harness{
 		Engine:  engine(t),
 		Instant: "an operation takes less than looking at its context would",
+		Refuses: func(s *query.Scan) bool { return kvscan.Can("a hash map", s) != nil },
 	})
 }
 

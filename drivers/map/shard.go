@@ -90,6 +90,16 @@ func (s *shard[K]) replace(key K, row *stored) (replaced bool) {
 	return replaced
 }
 
+// swap sets the row of a key that is there and returns the row that was. The map keeps the key.
+func (s *shard[K]) swap(key K, row *stored) (old *stored) {
+	s.Lock()
+	if old = s.rows[key]; old != nil {
+		s.rows[key] = row
+	}
+	s.Unlock()
+	return old
+}
+
 func (s *shard[K]) remove(key K) (removed bool) {
 	s.Lock()
 	if _, removed = s.rows[key]; removed {

@@ -78,6 +78,9 @@ func (d *database) createIndex(ctx context.Context, index query.Index) error {
 	if err := d.CanIndex(index); err != nil {
 		return err
 	}
+	if err := drivers.CheckIndex(d.schema.template, index); err != nil {
+		return err
+	}
 	state, err := d.IndexState(ctx, index)
 	if err != nil {
 		return err

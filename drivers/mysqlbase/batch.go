@@ -74,6 +74,11 @@ func (s *session) addRow(key corpus.Key, row *corpus.Row) error {
 	return errors.Join(s.arguments.key(s.database.schema, key), s.arguments.row(s.database.schema, row))
 }
 
+// addRowFirst adds the row's columns and then the key.
+func (s *session) addRowFirst(key corpus.Key, row *corpus.Row) error {
+	return errors.Join(s.arguments.row(s.database.schema, row), s.arguments.key(s.database.schema, key))
+}
+
 // runSized runs the statement of a kind for so many rows with the arguments gathered.
 func (s *session) runSized(ctx context.Context, kind operation, rows int) (int64, error) {
 	statement, err := s.prepared(ctx, sized{kind, rows}, func() string { return s.database.schema.sizedSQL(kind, rows) })
@@ -146,14 +151,11 @@ func (c *client) UpdateBatch(ctx context.Context, keys []corpus.Key, rows []*cor
 			if err != nil {
 				return err
 			}
-			if c.database.product.MariaDB {
+			if n := next - from; c.database.product.MariaDB && n > 1 {
 				err = c.replaceInserting(ctx, s, &requests, keys[from:next], rows[from:next])
 			} else {
 				requests++
-				var found int64
-				if found, err = s.runSized(ctx, replaceMany, next-from); err == nil && found != int64(next-from) {
-					err = drivers.ErrNotFound
-				}
+				err = s.replace(ctx, n, keys[from], rows[from])
 			}
 			if err != nil {
 				return err
@@ -163,6 +165,23 @@ func (c *client) UpdateBatch(ctx context.Context, keys []corpus.Key, rows []*cor
 		return nil
 	})
 	return requests, err
+}
+
+// replace replaces the n rows gathered, of which the first is given.
+func (s *session) replace(ctx context.Context, n int, key corpus.Key, row *corpus.Row) (err error) {
+	var found int64
+	if n > 1 {
+		found, err = s.runSized(ctx, replaceMany, n)
+	} else {
+		s.arguments.reset()
+		if err = s.addRowFirst(key, row); err == nil {
+			found, err = s.exec(s.statements[update])
+		}
+	}
+	if err == nil && found != int64(n) {
+		err = drivers.ErrNotFound
+	}
+	return err
 }
 
 // replaceInserting replaces the rows gathered, by a statement that would add those that are not there.

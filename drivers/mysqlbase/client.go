@@ -3,7 +3,6 @@ package mysqlbase
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -114,7 +113,7 @@ func (c *client) Read(ctx context.Context, key corpus.Key, rec *drivers.Record) 
 // Update sets all columns of the row.
 func (c *client) Update(ctx context.Context, key corpus.Key, row *corpus.Row) error {
 	return c.change(ctx, "update", func(s *session) (int64, error) {
-		if err := errors.Join(s.arguments.row(c.database.schema, row), s.arguments.key(c.database.schema, key)); err != nil {
+		if err := s.addRowFirst(key, row); err != nil {
 			return 0, err
 		}
 		return s.exec(s.statements[update])

@@ -52,3 +52,11 @@ func TestWordsThatTheServerLeavesOutAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// FuzzLiterals tells that no literal becomes part of a statement.
+func FuzzLiterals(f *testing.F) { rendertest.FuzzLiterals(f, dialect{made: assumed}, tableName) }
+
+// FuzzLiteralsOfMariaDB does the same for the other product.
+func FuzzLiteralsOfMariaDB(f *testing.F) {
+	rendertest.FuzzLiterals(f, dialect{Product{Name: "mariadb", MariaDB: true}, assumed}, tableName)
+}

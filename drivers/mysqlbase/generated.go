@@ -14,8 +14,9 @@ import (
 )
 
 // An index can be on a column only. What is to be indexed and is none becomes a generated column, with the index and for as long as there is one on
-// it: a value nested in JSON, which takes no place in the table (VIRTUAL), or the words of a text in lower case, which do (STORED), because full-text
-// indexes tell upper from lower case where the text's collation does. Scans name the column in place of what it is generated from.
+// it: a value nested in JSON, which takes no place in the table (VIRTUAL), or the words of a text as query.Tokens has them, which do (STORED), because
+// full-text indexes tell upper from lower case where the text's collation does, and have words of their own: o'neil is only neil to InnoDB, x²y and
+// foo_bar are one word. Scans name the column in place of what it is generated from.
 const (
 	valuePrefix = "durabench_value_"
 	wordsPrefix = "durabench_words_"
@@ -55,11 +56,11 @@ func wordsColumn(c sqlrender.Column) string {
 	return wordsPrefix + hashed(c.Path)
 }
 
-// lower tells that there are words, and none that a server could take for others than they are: only lower-case letters and digits of ASCII, and
-// separators that are separators to InnoDB too, which takes _ for a letter.
+// lower tells that there are words, and none that InnoDB could take for others than they are: only lower-case letters and digits of ASCII, and separators
+// other than _ and the apostrophe.
 func lower(words []string) bool {
 	return len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool {
-		return strings.ContainsFunc(word, func(r rune) bool { return r >= 0x80 || r == '_' || r >= 'A' && r <= 'Z' })
+		return strings.ContainsFunc(word, func(r rune) bool { return r >= 0x80 || r >= 'A' && r <= 'Z' || r == '_' || r == '\'' })
 	})
 }
 
@@ -97,14 +98,14 @@ func (d dialect) valueSQL(c sqlrender.Column) (string, error) {
 	return fmt.Sprintf("%s GENERATED ALWAYS AS (%s) VIRTUAL", sql, expression), nil
 }
 
-// wordsSQL is the type and expression of a generated column for words. InnoDB takes _ for a letter.
+// wordsSQL is the type and expression of a generated column for words: what are no letters and digits become spaces, letters lower-case ones.
 func (d dialect) wordsSQL(c sqlrender.Column) (string, error) {
 	value, err := dialect{product: d.product}.Value(c)
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s CHARACTER SET utf8mb4 COLLATE %s GENERATED ALWAYS AS (REPLACE(LOWER(%s), '_', ' ')) STORED",
-		long(4*c.Field.MaxLen, "TEXT"), d.product.collation(), value), nil
+	return fmt.Sprintf("%s CHARACTER SET utf8mb4 COLLATE %s GENERATED ALWAYS AS (LOWER(REGEXP_REPLACE(%s, %s, ' '))) STORED",
+		long(4*c.Field.MaxLen, "TEXT"), d.product.collation(), value, literal(`[^\p{L}\p{Nd}]+`)), nil
 }
 
 // generatedNow asks on a connection which indexes the table has.

@@ -58,7 +58,7 @@ func (c *client) Modify(ctx context.Context, key corpus.Key, rec *drivers.Record
 				return drivers.ErrNotFound
 			}
 			s.arguments.reset()
-			if err := errors.Join(s.arguments.row(c.database.schema, next), s.arguments.key(c.database.schema, key)); err != nil {
+			if err := s.addRowFirst(key, next); err != nil {
 				return err
 			}
 			_, err = s.exec(s.statements[update])

@@ -40,7 +40,14 @@ func Server(binaries []string, install, image string, mariaDB bool) *drivers.Ser
 			}
 			return []string{l.Binary, "--no-defaults", "--initialize-insecure", "--datadir=" + l.Data}
 		},
-		Command:  serverCommand,
+		Command: func(l drivers.Launch) []string {
+			command := serverCommand(l)
+			if !mariaDB {
+				// No second protocol on a port of its own, open to the network; and no directory of the package's for files that the server writes.
+				command = append(command, "--loose-mysqlx=OFF", "--secure-file-priv=NULL")
+			}
+			return command
+		},
 		Files:    serverFiles,
 		Settings: serverSettings(mariaDB),
 		Endpoint: func(l drivers.Launch) string {

@@ -180,22 +180,25 @@ func (s *session) exec(statement driver.Stmt) (int64, error) {
 }
 
 // query runs a prepared statement with the session's arguments and hands each row's cells to each. They are valid during the call.
-func (s *session) query(statement driver.Stmt, each func(cells []driver.Value) error) (err error) {
+func (s *session) query(statement driver.Stmt, each func(cells []driver.Value) error) error {
 	//lint:ignore SA1019 as above
 	rows, err := statement.Query(s.arguments.values)
 	if err != nil {
 		return err
 	}
+	for len(s.cells) < len(rows.Columns()) {
+		s.cells = append(s.cells, nil)
+	}
+	return eachRow(rows, s.cells[:len(rows.Columns())], each)
+}
+
+// eachRow hands each row to each, in the memory of cells, and closes the rows.
+func eachRow(rows driver.Rows, cells []driver.Value, each func(cells []driver.Value) error) (err error) {
 	defer func() {
 		if closing := rows.Close(); err == nil {
 			err = closing
 		}
 	}()
-	n := len(rows.Columns())
-	for len(s.cells) < n {
-		s.cells = append(s.cells, nil)
-	}
-	cells := s.cells[:n]
 	for {
 		switch err := rows.Next(cells); {
 		case errors.Is(err, io.EOF):
@@ -287,25 +290,15 @@ func queryText(conn driver.Conn, sql string) (found [][]string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if closing := rows.Close(); err == nil {
-			err = closing
-		}
-	}()
-	cells := make([]driver.Value, len(rows.Columns()))
-	for {
-		switch err := rows.Next(cells); {
-		case errors.Is(err, io.EOF):
-			return found, nil
-		case err != nil:
-			return nil, err
-		}
+	err = eachRow(rows, make([]driver.Value, len(rows.Columns())), func(cells []driver.Value) error {
 		row := make([]string, len(cells))
 		for i, cell := range cells {
 			row[i] = text(cell)
 		}
 		found = append(found, row)
-	}
+		return nil
+	})
+	return found, err
 }
 
 // text is a value of the text protocol as it is written.

@@ -141,6 +141,7 @@ func TestConformance(t *testing.T) {
 				Refuses: hasNUL,
 				NoNUL:   "PostgreSQL's text and jsonb cannot hold the character NUL",
 				Stall:   stall,
+				Splits:  map[string]int{conformance.BatchUpdate: 1000},
 			})
 		})
 	}

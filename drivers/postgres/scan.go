@@ -242,14 +242,17 @@ func (c *client) receive(ctx context.Context, answer *drivers.Answer, request fu
 		return err
 	}
 	seat.Kind = scanning
-	if each := answer.Each; each != nil && c.piped {
-		// The reader of the pipe calls it, perhaps when we have gone already. So we stay until the answer is all there, and rows are passed over.
+	if each := answer.Each; each != nil {
 		over := ctx
-		ctx = context.WithoutCancel(ctx)
+		if c.piped {
+			// The reader of the pipe calls it, perhaps when we have gone already. So we stay until the answer is all there, and rows are passed over.
+			ctx = context.WithoutCancel(ctx)
+		}
 		answer.Each = func() error {
 			if err := over.Err(); err != nil {
 				return err
 			}
+			*answer = seat.Answer // the row is in the call's, and its owner looks into his own
 			return each()
 		}
 		defer func() { answer.Each = each }()

@@ -5,25 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/wire"
 )
 
 // cancelTimeout bounds asking the server to give up an operation whose caller is gone.
 const cancelTimeout = 2 * time.Second
 
 // session is a measured connection, signed in, set up and with its statements prepared. From there on this package speaks the protocol
-// on it, because pgconn's way through an operation costs several times the allocations of the answer.
+// on it, because pgconn's way through an operation costs several times the allocations of the answer. Close ends it without a word, which the
+// server takes for the end of the session.
 type session struct {
-	net.Conn
+	*wire.Counted
 	hijacked *pgconn.HijackedConn
-	database *database
-	closing  sync.Once
 }
 
 // dial opens a measured connection of the client.
@@ -52,22 +50,7 @@ func (c *client) dial(ctx context.Context) (net.Conn, error) {
 		return nil, errors.Join(err, closeNow(conn))
 	}
 	hijacked.Frontend = nil // its buffers, which nobody needs any more
-	d.sockets.Add(1)
-	return &session{Conn: hijacked.Conn, hijacked: hijacked, database: d}, nil
-}
-
-// SyscallConn gives drivers/wire the socket, where the connection is nothing but one.
-func (s *session) SyscallConn() (syscall.RawConn, error) {
-	if c, ok := s.Conn.(syscall.Conn); ok {
-		return c.SyscallConn()
-	}
-	return nil, errors.ErrUnsupported
-}
-
-// Close ends the connection without a word: the server takes a closed connection for the end of the session.
-func (s *session) Close() error {
-	s.closing.Do(func() { s.database.sockets.Add(-1) })
-	return s.Conn.Close()
+	return &session{Counted: wire.Count(hijacked.Conn, &d.sockets), hijacked: hijacked}, nil
 }
 
 // abandon asks the server to give up the operation it works on for a connection.

@@ -88,16 +88,25 @@ func (c *client) set(ctx context.Context, key corpus.Key, row *corpus.Row, condi
 		return false, err
 	}
 	defer c.link.Give(seat)
-	seat.Request = appendKey(append(seat.Request, "*4\r\n$3\r\nSET\r\n"...), key)
-	// The length stands before the value, so the value is made elsewhere first: where an answer of a read would go.
-	seat.Record.Bytes = row.AppendBinary(seat.Record.Bytes, c.database.template)
-	seat.Request = appendBulk(seat.Request, seat.Record.Bytes)
-	seat.Request = append(seat.Request, condition...)
-	seat.Record.Reset()
+	c.appendSet(seat, key, row, condition)
 	if err := c.link.Do(ctx, seat); err != nil {
 		return false, err
 	}
 	return seat.Rows > 0, nil
+}
+
+// appendSet appends a SET with one more word.
+func (c *client) appendSet(seat *wire.Seat, key corpus.Key, row *corpus.Row, condition string) {
+	seat.Request = appendKey(append(seat.Request, "*4\r\n$3\r\nSET\r\n"...), key)
+	c.appendRow(seat, row)
+	seat.Request = append(seat.Request, condition...)
+}
+
+// appendRow appends a row. Its length stands before it, so it is made elsewhere first: where an answer of a read would go.
+func (c *client) appendRow(seat *wire.Seat, row *corpus.Row) {
+	seat.Record.Bytes = row.AppendBinary(seat.Record.Bytes[:0], c.database.template)
+	seat.Request = appendBulk(seat.Request, seat.Record.Bytes)
+	seat.Record.Reset()
 }
 
 // Decode reads the binary form of a row.

@@ -3,22 +3,14 @@ package respbase
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
-)
 
-// session is a measured connection, signed in.
-type session struct {
-	net.Conn
-	database *database
-	closing  sync.Once
-}
+	"github.com/durabench/durabench/drivers/wire"
+)
 
 // dial opens a measured connection.
 func (d *database) dial(ctx context.Context) (net.Conn, error) {
@@ -26,22 +18,7 @@ func (d *database) dial(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.sockets.Add(1)
-	return &session{Conn: conn, database: d}, nil
-}
-
-// SyscallConn gives drivers/wire the socket, where the connection is nothing but one.
-func (s *session) SyscallConn() (syscall.RawConn, error) {
-	if c, ok := s.Conn.(syscall.Conn); ok {
-		return c.SyscallConn()
-	}
-	return nil, errors.ErrUnsupported
-}
-
-// Close closes the connection.
-func (s *session) Close() error {
-	s.closing.Do(func() { s.database.sockets.Add(-1) })
-	return s.Conn.Close()
+	return wire.Count(conn, &d.sockets), nil
 }
 
 // signIn connects, authenticates and selects the database.

@@ -9,3 +9,6 @@ import (
 func TestRenderings(t *testing.T) {
 	rendertest.Golden(t, assumed, quote("record"), "testdata/scans.sql")
 }
+
+// FuzzLiterals tells that no literal becomes part of a statement.
+func FuzzLiterals(f *testing.F) { rendertest.FuzzLiterals(f, assumed, quote("record")) }

@@ -29,6 +29,9 @@ func (d *database) CreateIndex(ctx context.Context, index query.Index) error {
 	if err := d.CanIndex(index); err != nil {
 		return err
 	}
+	if err := drivers.CheckIndex(d.load.Corpus.Template(), index); err != nil {
+		return err
+	}
 	return d.control(ctx, "create index "+index.Name, func(c *control) error {
 		_, err := c.define(ctx, definition(index))
 		if err != nil && strings.Contains(err.Error(), "already exists") {

@@ -191,7 +191,27 @@ func (r *renderer) source() error {
 		return nil
 	}
 	r.write(" WHERE ")
+	if s.Where.Op == query.In && len(s.Where.Values) <= mostBranches {
+		r.eitherOf(s.Where)
+		return nil
+	}
 	return r.condition(s.Where, true)
+}
+
+// mostBranches is how many values an IN may have to be written as so many equalities.
+const mostBranches = 64
+
+// eitherOf writes an IN that is the whole condition as equalities. An index of several columns serves those and not the IN; beside other conditions it
+// is the other way round, for every index.
+func (r *renderer) eitherOf(p *query.Predicate) {
+	value := idiom(p.Path)
+	for i, l := range p.Values {
+		if i > 0 {
+			r.write(" OR ")
+		}
+		r.write(value, " = ")
+		r.bind(l)
+	}
 }
 
 // dialect is SurrealQL's name in query.Raw.

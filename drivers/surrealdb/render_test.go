@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/sqlrender/rendertest"
@@ -67,4 +68,15 @@ func TestRenderings(t *testing.T) {
 		}
 		t.Fatalf("%s has more lines than were rendered", file)
 	}
+}
+
+// FuzzLiterals tells that no literal becomes part of a statement.
+func FuzzLiterals(f *testing.F) {
+	rendertest.FuzzTexts(f, func(c *corpus.Corpus, s *query.Scan) (string, []query.Literal, error) {
+		r, err := render(c, s, func(query.Path) bool { return true })
+		if err != nil {
+			return "", nil, err
+		}
+		return r.text, r.args, nil
+	})
 }

@@ -217,6 +217,7 @@ func TestPlansNameTheIndex(t *testing.T) {
 		{indexes[9], &query.Predicate{Op: query.MatchAll, Path: query.Path{"words"}, Values: []query.Literal{word}}},
 		{query.Index{Name: "by_deep_words", Kind: query.FullText, Paths: []query.Path{{"place", "code"}}}, &query.Predicate{Op: query.MatchAny, Path: query.Path{"place", "code"},
 			Values: []query.Literal{word}}},
+		{composite, &query.Predicate{Op: query.In, Path: query.Path{"city"}, Values: []query.Literal{{Kind: corpus.String, Text: "paris"}, {Kind: corpus.String, Text: "london"}}}},
 		{composite, &query.Predicate{Op: query.Eq, Path: query.Path{"city"}, Values: []query.Literal{{Kind: corpus.String, Text: "paris"}}}},
 	} {
 		s, err := query.Bind(&query.Scan{ID: "s", Where: test.where}, o.data.Corpus.Template())

@@ -37,7 +37,11 @@ var server = &drivers.Server{
 	Port:     8000,
 	Command:  command,
 	Files: func(l drivers.Launch) map[string]string {
-		return map[string]string{environmentFile: environment(l), importFile: imported(l)}
+		files := map[string]string{importFile: imported(l)}
+		if !l.Container {
+			files[environmentFile] = environment(l)
+		}
+		return files
 	},
 	Settings: settings,
 	Endpoint: func(l drivers.Launch) string { return "ws://" + net.JoinHostPort(l.Host, strconv.Itoa(l.Port)) },

@@ -35,7 +35,7 @@ var engine = drivers.Engine{
 	Name:   "surrealdb",
 	Title:  "SurrealDB",
 	Family: drivers.FamilyMultiModel,
-	Modes:  []drivers.ServerMode{drivers.Process, drivers.Endpoint},
+	Modes:  []drivers.ServerMode{drivers.Process, drivers.Docker, drivers.Endpoint},
 	Tiers:  []drivers.Tier{drivers.TierNone, drivers.TierProcess, drivers.TierOS},
 	Tier:   tierOf,
 

@@ -23,6 +23,11 @@ type Engine struct {
 	Machine string `json:"machine"`
 }
 
+// String names the engine with what bears on a comparison: "Docker 28.2.2, API 1.50, at unix:///var/run/docker.sock".
+func (e Engine) String() string {
+	return fmt.Sprintf("Docker %s, API %s, at %s", e.Version, e.API, e.Address)
+}
+
 // Available tells which container engine there is. Its error says why there is none, and what to do.
 func (c *Client) Available(ctx context.Context) (Engine, error) {
 	ping, err := c.api.Ping(ctx)

@@ -10,3 +10,5 @@ import (
 func newMachine() (machine, error) {
 	return nil, errors.New("resources of processes are read from /proc, which " + runtime.GOOS + " does not have")
 }
+
+func groupOf(int) func() groupFigures { return nil }

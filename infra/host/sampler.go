@@ -44,6 +44,7 @@ type Sampler struct {
 	used    time.Duration
 	ended   time.Time // when the process was found to have ended, wall clock
 	memory  memory
+	group   *groupSeries
 	failed  string // why nothing can be read at all
 
 	once       sync.Once
@@ -103,15 +104,20 @@ func (s *Sampler) prepare() string {
 		return fmt.Sprintf("process %d was to be measured and left out at once", s.pid)
 	}
 	var err error
+	var readGroup func() groupFigures
 	if s.machine == nil {
 		if s.machine, err = newMachine(); err != nil {
 			return err.Error()
+		}
+		if !s.alone {
+			readGroup = groupOf(s.pid)
 		}
 	}
 	// The first sample of memory may take long. The books are opened after it, so that it is not in the time that is measured.
 	if s.tree, err = newTree(s.machine, s.pid, s.exclude, s.alone); err == nil {
 		s.memory.sample(s.machine, s.tree.running())
 		s.begun = time.Now()
+		s.group = newGroupSeries(readGroup)
 		s.tree, err = newTree(s.machine, s.pid, s.exclude, s.alone)
 	}
 	if errors.Is(err, errGone) {
@@ -135,12 +141,14 @@ func (s *Sampler) run() {
 		select {
 		case <-s.stop:
 			s.look()
+			s.group.look()
 			s.memory.sample(s.machine, s.tree.running())
 			return
 		case <-look.C:
 			took := s.look()
 			look.Reset(max(lookEvery, quiet*took))
 		case <-remember.C:
+			s.group.look()
 			took := s.memory.sample(s.machine, s.tree.running())
 			remember.Reset(max(memoryEvery, quiet*took))
 		}
@@ -179,7 +187,7 @@ func (s *Sampler) Stop() (*result.Usage, string) {
 }
 
 func (s *Sampler) report() *result.Usage {
-	u := &result.Usage{Processes: s.tree.most}
+	u := &result.Usage{Processes: s.tree.most, Group: s.group.report()}
 	// Both readings of the clock are monotonic, and each was taken just before the books were read.
 	if wall := s.seen.Sub(s.begun); wall > 0 {
 		used := s.tree.cpu().Seconds()

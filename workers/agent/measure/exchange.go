@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/load"
@@ -172,61 +171,26 @@ func (j *scanJob) verifyExchanges(ctx context.Context, leg *result.Leg) error {
 			exchanged = append(exchanged, a, b)
 		}
 	}
-	verify := s.verification()
-	if verify == load.VerifyNone || len(exchanged) == 0 {
-		return nil
-	}
-	n := int64(len(exchanged))
-	if verify == load.VerifySample {
-		n = min(n, sampledRows)
-	}
 	j.task.Say("reading exchanged rows back")
 	checks := newChecks(s.corpus)
-	clients := s.setup.Spec.Clients
-	found, err := load.Run(ctx, load.Leg{
-		Clients: clients, Threads: 1, Samples: n, OperationTimeout: time.Duration(s.setup.Spec.OperationTimeout), MaxErrorRate: readbackErrors,
-		Verify: load.VerifyAll, Classify: classify,
-	}, func(client, _ int) (load.Worker, error) {
-		r := reader{corpus: s.corpus, client: s.database.clients[client], checks: checks, version: j.task.Step.Version, slots: make([]keySlot, keySlots(clients))}
-		return &exchangeReader{reader: r, pairs: j.pairs, rows: exchanged, of: uint64(n)}, nil
+	found, err := s.readSpots(ctx, exchanged, s.verification(), func(r *reader, index uint64) *load.Mismatch {
+		content := index
+		if pair := j.pairs.order.Place(index) / 2; j.pairs.state[pair].Load()&pairSwapped != 0 {
+			content = j.pairs.partner(index)
+		}
+		wrong, _ := checks.compare(r.client, &r.record, content, j.task.Step.Version)
+		if wrong != nil {
+			wrong.Index = index
+		}
+		return wrong
 	})
-	if err != nil {
-		return fmt.Errorf("read exchanged rows back: %w", err)
-	}
 	x := leg.Measured.Exchanges
-	x.Checked, x.Wrong = found.Checked, found.Wrong
-	for _, example := range found.Examples {
+	x.Checked, x.Wrong = found.checked, found.wrong
+	for _, example := range found.examples {
 		leg.Measured.Examples = append(leg.Measured.Examples, result.Mismatch(example))
 	}
-	if failed := found.Failed - found.Wrong; failed > 0 && found.Wrong == 0 {
-		return fmt.Errorf("read exchanged rows back: %d of %d reads failed: %s", failed, found.OK+found.Failed, firstText(found.Errors))
-	}
-	return nil
-}
-
-// exchangeReader is a load.Worker that reads exchanged rows, evenly spread over all of them.
-type exchangeReader struct {
-	reader
-	pairs *pairs
-	rows  []uint64
-	of    uint64
-}
-
-// Ready makes the key of the n-th row that is read.
-func (r *exchangeReader) Ready(slot int, n uint64) error {
-	return r.reader.Ready(slot, r.rows[n*uint64(len(r.rows))/r.of])
-}
-
-// Check compares the row with that whose content it must have.
-func (r *exchangeReader) Check(slot int) error {
-	index := r.slots[slot].index
-	content := index
-	if pair := r.pairs.order.Place(index) / 2; r.pairs.state[pair].Load()&pairSwapped != 0 {
-		content = r.pairs.partner(index)
-	}
-	if wrong, _ := r.checks.compare(r.client, &r.record, content, r.version); wrong != nil {
-		wrong.Index = index
-		return wrong
+	if err != nil {
+		return fmt.Errorf("read exchanged rows back: %w", err)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (s *session) buildIndex(ctx context.Context, task agent.Task) agent.Outcome
 	delete(s.unbuilt, index.Name)
 	j := &scanJob{session: s, task: task}
 	b := &indexBuild{job: j, index: index}
-	outcome := s.single(ctx, task, work{prepare: b.prepare}, b.build, func(leg *result.Leg) { leg.Index = b.report() })
+	outcome := s.single(ctx, task, work{prepare: b.prepare}, b.build, b.report)
 	if leg := outcome.Leg; leg != nil && !holds(leg.Verdict) {
 		s.noteUnbuilt(index.Name, leg)
 	}
@@ -109,6 +109,7 @@ type indexBuild struct {
 	polls                      int64
 	note                       string
 	wrong                      error // the last wrong answer
+	compared                   bool  // the right one was compared by its content
 }
 
 // prepare readies the scan whose answers tell when the index is right, and removes what a build that was cut short has left.
@@ -162,8 +163,11 @@ func (b *indexBuild) build(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("create index %s: %w", b.index.Name, err)
 	}
 	b.returned = clock()
-	for {
+	for ctx.Err() == nil {
 		if err := b.poll(ctx, clock); err != nil {
+			if ctx.Err() != nil {
+				break
+			}
 			return 0, err
 		}
 		if b.serving != nil && (b.correct != nil || b.job.want < 0 || b.job.scan == nil) {
@@ -177,10 +181,10 @@ func (b *indexBuild) build(ctx context.Context) (time.Duration, error) {
 		b.job.task.Say(fmt.Sprintf("index %s: %v, %s", b.index.Name, waited.Round(100*time.Millisecond), b.waitsFor()))
 		select {
 		case <-ctx.Done():
-			return 0, fmt.Errorf("wait until index %s serves: %s: %w", b.index.Name, b.waitsFor(), ctx.Err())
 		case <-time.After(pollPause(waited)):
 		}
 	}
+	return 0, fmt.Errorf("wait until index %s serves: %s: %w", b.index.Name, b.waitsFor(), ctx.Err())
 }
 
 // waitsFor tells people what is missing.
@@ -234,6 +238,7 @@ func (b *indexBuild) tryAnswer(ctx context.Context, clock func() *time.Duration)
 		b.wrong = j.check(scanner, j.statements[0], answer, 0)
 	}
 	if b.wrong == nil {
+		b.compared = answer.Keep || j.scan.Project == query.Count
 		b.correct = came
 	} else {
 		j.statements = nil
@@ -242,7 +247,7 @@ func (b *indexBuild) tryAnswer(ctx context.Context, clock func() *time.Duration)
 }
 
 // report tells the result what the clocks showed.
-func (b *indexBuild) report() *result.Index {
+func (b *indexBuild) report(leg *result.Leg) {
 	d := describeIndex(b.index)
 	for _, clock := range []struct {
 		read *time.Duration
@@ -257,10 +262,13 @@ func (b *indexBuild) report() *result.Index {
 	if b.state.Bytes > 0 {
 		d.Bytes = &b.state.Bytes
 	}
+	if b.correct != nil && b.compared {
+		leg.Measured.Checked++
+	}
 	if b.wrong != nil {
 		d.Note = "the last answer was wrong: " + b.wrong.Error()
 	}
-	return d
+	leg.Index = d
 }
 
 // dropIndex removes an index.
@@ -288,7 +296,17 @@ func (s *session) dropIndex(ctx context.Context, task agent.Task) agent.Outcome 
 		}
 		return time.Since(began), nil
 	}
-	return s.single(ctx, task, work{prepare: prepare}, drop, func(*result.Leg) {})
+	gone := func(ctx context.Context, _ *result.Leg) error {
+		state, err := indexer.IndexState(ctx, index)
+		switch {
+		case err != nil:
+			return fmt.Errorf("look for index %s, which was dropped: %w", index.Name, err)
+		case state.Exists:
+			return fmt.Errorf("index %s is still there after it was dropped", index.Name)
+		}
+		return nil
+	}
+	return s.single(ctx, task, work{prepare: prepare, verify: gone}, drop, func(*result.Leg) {})
 }
 
 // ensureIndex makes sure that an index is there and serves, off the clock. It is built again when it is not, which happens when the rows were

@@ -26,7 +26,7 @@ type work struct {
 	kinds []string
 	// report fills in what the workers know of a leg that has been run, nil when they know nothing more.
 	report func(measured *load.Result, leg *result.Leg)
-	// verify checks, off the clock, what else the leg has left; nil when there is nothing else.
+	// verify checks, off the clock, what else the leg has left; nil when there is nothing else. When it succeeds, the server was asked.
 	verify func(ctx context.Context, leg *result.Leg) error
 	// checksLater tells that answers are not checked while the leg runs: what is written is checked after it.
 	checksLater bool
@@ -72,6 +72,9 @@ func (s *session) leg(ctx context.Context, task agent.Task, w work) agent.Outcom
 	})
 }
 
+// unendingKeys is how many operations a windowed leg numbers before it begins again: it never does.
+const unendingKeys = 1 << 62
+
 // loadLeg says what to run.
 func (s *session) loadLeg(task agent.Task, w work) (load.Leg, error) {
 	step, spec := task.Step, s.setup.Spec
@@ -84,7 +87,7 @@ func (s *session) loadLeg(task agent.Task, w work) (load.Leg, error) {
 		leg.Verify = load.VerifyNone
 	}
 	if t := step.Timing; t != nil {
-		leg.Warmup, leg.Window, leg.Keys = time.Duration(t.Warmup), time.Duration(t.Window), max(s.rowsOf(step), 1)
+		leg.Warmup, leg.Window, leg.Keys = time.Duration(t.Warmup), time.Duration(t.Window), unendingKeys
 		leg.MinSamples, leg.MaxSamples = t.MinSamples, t.MaxSamples
 	}
 	if step.Rate != nil {
@@ -139,6 +142,8 @@ func (s *session) measure(
 	if measured.Stopped == "" && facts.Error == "" && !facts.Cancelled {
 		if err := s.verify(ctx, task, w, &leg); err != nil {
 			facts.Error, facts.Cancelled = err.Error(), ctx.Err() != nil
+		} else {
+			facts.Told = w.verify != nil
 		}
 	}
 	facts.Measured = leg.Measured
@@ -253,10 +258,12 @@ func (s *session) facts(task agent.Task, leg *result.Leg) result.Facts {
 // proofOf returns what must be known before the leg's answers count as right.
 func proofOf(step plan.Step, leg *result.Leg) result.Proof {
 	switch {
-	case step.Kind == plan.ScanLeg && leg.Scan != nil:
+	case (step.Kind == plan.ScanLeg || step.Kind == plan.IndexBuild) && leg.Scan != nil:
 		return result.ProofOfScan(leg.Scan, step.Scan.Expect != nil)
 	case step.Kind == plan.BatchLeg && leg.Batch != nil:
 		return result.ProofOfBatch(leg.Batch)
+	case step.Kind == plan.MixLeg:
+		return result.Proof{Content: true, Count: step.Effect != plan.ReadOnly}
 	}
 	return result.ProofOf(string(step.Kind))
 }

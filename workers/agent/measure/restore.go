@@ -2,7 +2,9 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -39,25 +41,66 @@ func (s *session) restoreStirred(ctx context.Context, task agent.Task) error {
 	if s.engine.Family == drivers.FamilyCalibration {
 		return nil // it keeps nothing
 	}
-	rows, version := uint64(s.rowsOf(task.Step)), task.Step.Version
-	if s.stirred != nil {
-		if err := s.removeInserted(ctx, task, rows); err != nil {
+	switch {
+	case s.pairs != nil:
+		if err := s.exchangeBack(ctx, task); err != nil {
 			return err
 		}
-	}
-	if s.pairs == nil {
-		task.Say("writing every row again")
-		if err := s.load(ctx, task, 0, rows, version); err != nil {
-			return fmt.Errorf("write the rows of %s again: %w", s.where(), err)
+	case s.stirred != nil:
+		if err := s.settleBack(ctx, task); err != nil {
+			return err
 		}
-	} else if err := s.exchangeBack(ctx, task, version); err != nil {
-		return err
+	default:
+		if err := s.writeAll(ctx, task); err != nil {
+			return err
+		}
 	}
 	return s.verifyRestored(ctx, task)
 }
 
+// writeAll writes every row again. Rows that were added, of which nobody knows any more, go with the table.
+func (s *session) writeAll(ctx context.Context, task agent.Task) error {
+	rows := s.rowsOf(task.Step)
+	found, err := s.database.count(ctx)
+	if err != nil {
+		return err
+	}
+	if found == nil || *found > rows {
+		return s.rebuild(ctx, task, agent.CauseDatasetRebuilt, "what a leg has added is not known")
+	}
+	task.Say("writing every row again")
+	if err := s.load(ctx, task, 0, uint64(rows), task.Step.Version); err != nil {
+		return fmt.Errorf("write the rows of %s again: %w", s.where(), err)
+	}
+	return nil
+}
+
+// settleBack gives the rows that a mixed leg has updated their own contents again and removes those that it has added.
+func (s *session) settleBack(ctx context.Context, task agent.Task) error {
+	updated := s.stirred.updated()
+	updated = slices.DeleteFunc(updated, func(row uint64) bool { return row >= s.stirred.rows })
+	if err := s.writeBack(ctx, task, updated); err != nil {
+		return err
+	}
+	added := int(s.stirred.next.Load() - s.stirred.rows)
+	if added == 0 {
+		return nil
+	}
+	task.Say(fmt.Sprintf("removing %d added rows", added))
+	return s.eachClient(ctx, added, func(ctx context.Context, client drivers.Client, from, to int) error {
+		var buffer corpus.KeyBuffer
+		for i := from; i < to; i++ {
+			row := s.stirred.rows + uint64(i)
+			if err := client.Delete(ctx, s.corpus.Key(&buffer, row)); err != nil && !errors.Is(err, drivers.ErrNotFound) {
+				return fmt.Errorf("remove row %d, which was added: %w", row, err)
+			}
+		}
+		return nil
+	})
+}
+
 // exchangeBack gives the rows of pairs that are swapped their own contents again.
-func (s *session) exchangeBack(ctx context.Context, task agent.Task, version uint32) error {
+func (s *session) exchangeBack(ctx context.Context, task agent.Task) error {
 	var changed []uint64
 	for pair := range uint64(len(s.pairs.state)) {
 		if s.pairs.state[pair].Load()&(pairSwapped|pairBroken|pairBusy) != 0 {
@@ -65,6 +108,12 @@ func (s *session) exchangeBack(ctx context.Context, task agent.Task, version uin
 			changed = append(changed, a, b)
 		}
 	}
+	return s.writeBack(ctx, task, changed)
+}
+
+// writeBack gives rows their own contents.
+func (s *session) writeBack(ctx context.Context, task agent.Task, changed []uint64) error {
+	version := task.Step.Version
 	task.Say(fmt.Sprintf("writing %d rows back", len(changed)))
 	return s.eachClient(ctx, len(changed), func(ctx context.Context, client drivers.Client, from, to int) error {
 		var buffer corpus.KeyBuffer

@@ -32,7 +32,7 @@ func (s *session) scan(ctx context.Context, task agent.Task) agent.Outcome {
 	w := work{prepare: j.prepare, worker: j.worker, report: j.report}
 	if task.Step.Scan.WriteRatio > 0 {
 		j.pairs = newPairs(s.rowsOf(task.Step), s.setup.Spec.Seed)
-		s.pairs = j.pairs
+		s.pairs, s.stirred = j.pairs, nil
 		rows := s.rowsOf(task.Step)
 		w.rows = &rows
 		w.verify = j.verifyExchanges

@@ -79,6 +79,7 @@ func (s *session) Run(ctx context.Context, task agent.Task) agent.Outcome {
 		plan.Analyze:    (*session).analyze,
 		plan.Restore:    (*session).restoreRows,
 		plan.BatchLeg:   (*session).batch,
+		plan.MixLeg:     (*session).mix,
 	}
 	run, ok := kinds[task.Step.Kind]
 	if !ok {

@@ -1,0 +1,291 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+
+	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/plan"
+	"github.com/durabench/durabench/bench/query"
+	"github.com/durabench/durabench/bench/spec"
+	"github.com/durabench/durabench/drivers"
+)
+
+// The faulty SQL engine is SQLite that goes wrong, once it is told to, in the way that was named.
+const faultySQL = "faultysql"
+
+func init() {
+	base, ok := drivers.Lookup("sqlite")
+	if !ok {
+		panic("the sqlite engine is not registered")
+	}
+	base.Name, base.Title = faultySQL, "Faulty SQLite"
+	open := base.Open
+	base.Open = func(ctx context.Context, config drivers.Config) (drivers.Database, error) {
+		database, err := open(ctx, config)
+		if err != nil {
+			return nil, err
+		}
+		return &faultySQLDatabase{sqlDatabase: database.(sqlDatabase)}, nil
+	}
+	drivers.Register(base)
+}
+
+// The abilities of SQLite that are passed on.
+type (
+	sqlDatabase interface {
+		drivers.Database
+		drivers.Counter
+		drivers.Marker
+		drivers.Indexer
+		drivers.Analyzer
+	}
+	sqlClient interface {
+		drivers.Client
+		drivers.Scanner
+		drivers.Batcher
+		drivers.Ranger
+		drivers.Modifier
+		drivers.Explainer
+	}
+)
+
+type faultySQLDatabase struct {
+	sqlDatabase
+	fault atomic.Value // string
+	calls atomic.Int64 // since the fault was set
+	lock  sync.Mutex
+	built error
+	ends  chan struct{} // of a build behind the call's back
+}
+
+// is tells whether the fault is that one.
+func (d *faultySQLDatabase) is(fault string) bool {
+	f, _ := d.fault.Load().(string)
+	return f == fault
+}
+
+func (d *faultySQLDatabase) Client(ctx context.Context, i int) (drivers.Client, error) {
+	client, err := d.sqlDatabase.Client(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	return &faultySQLClient{client.(sqlClient), d}, nil
+}
+
+// slowBuild is how long a build goes on after its call has returned.
+const slowBuild = 150 * time.Millisecond
+
+func (d *faultySQLDatabase) CreateIndex(ctx context.Context, index query.Index) error {
+	switch {
+	case d.is("build fails"):
+		return errors.New("no space left")
+	case d.is("slow build"):
+		d.ends = make(chan struct{})
+		go func() {
+			defer close(d.ends)
+			time.Sleep(slowBuild)
+			d.lock.Lock()
+			defer d.lock.Unlock()
+			d.built = d.sqlDatabase.CreateIndex(context.WithoutCancel(ctx), index)
+		}()
+		return nil
+	}
+	return d.sqlDatabase.CreateIndex(ctx, index)
+}
+
+func (d *faultySQLDatabase) IndexState(ctx context.Context, index query.Index) (drivers.IndexState, error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	if d.built != nil {
+		return drivers.IndexState{}, d.built
+	}
+	state, err := d.sqlDatabase.IndexState(ctx, index)
+	state.Ready = state.Ready && !d.is("never ready")
+	return state, err
+}
+
+func (d *faultySQLDatabase) DropIndex(ctx context.Context, index query.Index) error {
+	if d.is("lost drop") {
+		return nil
+	}
+	return d.sqlDatabase.DropIndex(ctx, index)
+}
+
+func (d *faultySQLDatabase) Close() error {
+	if d.ends != nil {
+		<-d.ends
+	}
+	return d.sqlDatabase.Close()
+}
+
+type faultySQLClient struct {
+	sqlClient
+	on *faultySQLDatabase
+}
+
+func (c *faultySQLClient) PrepareScan(ctx context.Context, s *query.Scan) (drivers.Statement, error) {
+	other := *s
+	switch {
+	case c.on.is("other condition"):
+		other.Where = &query.Predicate{Op: query.Not, Args: []*query.Predicate{s.Where}}
+	case c.on.is("other order"):
+		other.Order = []query.Order{{Path: s.Order[0].Path, Desc: !s.Order[0].Desc}}
+	case c.on.is("other page"):
+		other.Offset++
+	case c.on.is("short"):
+		other.Limit--
+	}
+	return c.sqlClient.PrepareScan(ctx, &other)
+}
+
+func (c *faultySQLClient) Scan(ctx context.Context, statement drivers.Statement, answer *drivers.Answer) error {
+	err := c.sqlClient.Scan(ctx, statement, answer)
+	if c.on.calls.Add(1) > 2 && c.on.is("wrong later") { // when the whole answer was checked, and the first on the clock
+		answer.Rows, answer.Count = answer.Rows-1, answer.Count-1
+	}
+	return err
+}
+
+func (c *faultySQLClient) DecodeScan(statement drivers.Statement, answer *drivers.Answer, each func(corpus.Key, *corpus.Row) error) error {
+	return c.sqlClient.DecodeScan(statement, answer, func(key corpus.Key, row *corpus.Row) error {
+		if row != nil && c.on.is("wrong content") {
+			row.SetText(&row.Columns[2], "another name")
+		}
+		return each(key, row)
+	})
+}
+
+func (c *faultySQLClient) DecodeGroups(statement drivers.Statement, answer *drivers.Answer) ([]query.Group, error) {
+	groups, err := c.sqlClient.DecodeGroups(statement, answer)
+	if c.on.is("wrong sum") {
+		groups[0].Values[0]++
+	}
+	return groups, err
+}
+
+func (c *faultySQLClient) Explain(ctx context.Context, s *query.Scan, index query.Index) (drivers.Explanation, error) {
+	explanation, err := c.sqlClient.Explain(ctx, s, index)
+	if c.on.is("index not used") {
+		explanation = drivers.Explanation{Text: "SCAN record"}
+	}
+	return explanation, err
+}
+
+func (c *faultySQLClient) Create(ctx context.Context, key corpus.Key, row *corpus.Row) error {
+	if c.on.is("lost insert") && c.on.calls.Add(1)%2 == 0 {
+		return nil
+	}
+	return c.sqlClient.Create(ctx, key, row)
+}
+
+func (c *faultySQLClient) Update(ctx context.Context, key corpus.Key, row *corpus.Row) error {
+	switch {
+	case c.on.is("lost update") && c.on.calls.Add(1)%3 == 0:
+		return nil
+	case c.on.is("update fails"):
+		return errors.New("disk is full")
+	}
+	return c.sqlClient.Update(ctx, key, row)
+}
+
+func (c *faultySQLClient) Modify(ctx context.Context, key corpus.Key, rec *drivers.Record, next *corpus.Row) error {
+	if c.on.is("lost modify") {
+		return c.sqlClient.Read(ctx, key, rec)
+	}
+	return c.sqlClient.Modify(ctx, key, rec, next)
+}
+
+func (c *faultySQLClient) Range(ctx context.Context, from corpus.Key, most int64, answer *drivers.Answer) error {
+	err := c.sqlClient.Range(ctx, from, most, answer)
+	if c.on.is("range with a gap") && answer.Rows > 1 {
+		answer.Rows--
+	}
+	return err
+}
+
+func (c *faultySQLClient) DecodeRange(answer *drivers.Answer, each func(corpus.Key, *corpus.Row) error) error {
+	row := 0
+	return c.sqlClient.DecodeRange(answer, func(key corpus.Key, r *corpus.Row) error {
+		if row++; row == 2 && c.on.is("range with a gap") {
+			return nil
+		}
+		return each(key, r)
+	})
+}
+
+func (c *faultySQLClient) CreateBatch(ctx context.Context, keys []corpus.Key, rows []*corpus.Row) (int, error) {
+	if c.on.is("short batch") {
+		keys, rows = keys[1:], rows[1:]
+	}
+	return c.sqlClient.CreateBatch(ctx, keys, rows)
+}
+
+func (c *faultySQLClient) ReadBatch(ctx context.Context, keys []corpus.Key, answer *drivers.Answer) (int, error) {
+	requests, err := c.sqlClient.ReadBatch(ctx, keys, answer)
+	if c.on.is("row missing") {
+		answer.Rows--
+	}
+	return requests, err
+}
+
+func (c *faultySQLClient) UpdateBatch(ctx context.Context, keys []corpus.Key, rows []*corpus.Row) (int, error) {
+	if c.on.is("lost batch") {
+		return 1, nil
+	}
+	return c.sqlClient.UpdateBatch(ctx, keys, rows)
+}
+
+// set makes the engine go wrong from now on.
+func (r *run) set(fault string) {
+	d := r.session.database.Database.(*faultySQLDatabase)
+	d.calls.Store(0)
+	d.fault.Store(fault)
+}
+
+// workload returns a run of a workload file.
+func workload(t *testing.T, engine, file string, change func(*spec.Spec)) *run {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "workload.toml")
+	require.NoError(t, os.WriteFile(path, []byte(file), 0o600))
+	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	flags := spec.NewFlags(set)
+	require.NoError(t, set.Parse([]string{"-d", engine, "-s", "300", "-c", "2", "-t", "2", "-k", "string26", "-r", "--corpus-seed", "5", "--config", path}))
+	request, err := spec.Build(flags, nil, spec.Facts{Engines: []spec.EngineFacts{{Name: engine, Servers: []string{"embedded"}}}})
+	require.NoError(t, err)
+	s := *request.Spec
+	if change != nil {
+		change(&s)
+	}
+	r := &run{t: t, spec: s, dir: t.TempDir(), attempt: 1}
+	known, ok := drivers.Lookup(engine)
+	require.True(t, ok)
+	r.plan, err = plan.New(&s, known.PlanAbilities(&s))
+	require.NoError(t, err)
+	r.open()
+	return r
+}
+
+// upTo runs the steps before one, which must be valid. Expected answers are kept in a directory of the test's.
+func (r *run) upTo(id string) {
+	r.t.Helper()
+	for _, step := range r.plan.Steps {
+		switch {
+		case step.ID == id:
+			return
+		case step.Kind == plan.Calibrate || step.Skip != "":
+		default:
+			r.must(step.ID)
+		}
+	}
+	r.t.Fatalf("the plan has no step %s", id)
+}
