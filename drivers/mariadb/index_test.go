@@ -1,6 +1,8 @@
 package mariadb_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,5 +68,50 @@ func TestIndexesLeaveTheTableAsItWas(t *testing.T) {
 	}
 	if now := columns(); now != before {
 		t.Errorf("columns are %s, were %s", now, before)
+	}
+}
+
+// A raw condition says MATCH of a column, whatever else has an index on words: without one on just that column it is refused, not failed.
+func TestRawConditionsForWordsNeedAnIndexOnTheColumn(t *testing.T) {
+	template, err := corpus.ParseTemplate(map[string]any{"words": "words:60;hello,world,foo"})
+	must(t, err)
+	c, err := corpus.New(7, template, corpus.KeyInteger, false)
+	must(t, err)
+	config := small(t, 1, 1, func(config *drivers.Config) { config.Corpus = c })
+	database := open(t, config)
+	must(t, database.Prepare(t.Context()))
+	client := clients(t, database, config)[0]
+	must(t, drivers.LoadRows(t.Context(), client, c, 0, 50, 0))
+	scanner := client.(drivers.Scanner)
+	scan := &query.Scan{ID: "raw", Project: query.Count, Raw: &query.Raw{HasWhere: true, Where: map[string]string{"mysql": "MATCH(words) AGAINST('+hello +world' IN BOOLEAN MODE)"}}}
+	index := query.Index{Name: "words", Kind: query.FullText, Paths: []query.Path{{"words"}}}
+	if why := client.(drivers.IndexNeeder).NeedsIndex(scan, index); why == "" {
+		t.Error("a raw condition with a full-text index is said to do without")
+	}
+	must(t, scanner.CanScan(scan))
+	var unsupported drivers.Unsupported
+	if _, err := scanner.PrepareScan(t.Context(), scan); !errors.As(err, &unsupported) {
+		t.Errorf("without an index: %v", err)
+	}
+	must(t, database.(drivers.Indexer).CreateIndex(t.Context(), index))
+	statement, err := scanner.PrepareScan(t.Context(), scan)
+	must(t, err)
+	var answer drivers.Answer
+	must(t, scanner.Scan(t.Context(), statement, &answer))
+	want := int64(0)
+	var row corpus.Row
+	for i := range uint64(50) {
+		c.Row(&row, i, 0)
+		words := query.Tokens(row.Columns[0].Text())
+		if slices.Contains(words, "hello") && slices.Contains(words, "world") {
+			want++
+		}
+	}
+	if answer.Count != want || want == 0 {
+		t.Errorf("counted %d rows with both words, want %d", answer.Count, want)
+	}
+	explained, err := client.(drivers.Explainer).Explain(t.Context(), scan, index)
+	if err != nil || !explained.Uses {
+		t.Errorf("the plan: %+v, %v", explained, err)
 	}
 }

@@ -131,6 +131,7 @@ func TestConformance(t *testing.T) {
 		},
 		Stall:   stall,
 		Refuses: refuses,
+		Splits:  map[string]int{conformance.BatchCreate: 21_845, conformance.BatchRead: 10_000, conformance.BatchDelete: 10_000},
 	})
 }
 

@@ -31,6 +31,7 @@ func TestConformance(t *testing.T) {
 			}
 			config.Endpoint, config.Credentials = endpoint, drivers.Credentials{User: "root", Password: os.Getenv(passwordEnv)}
 		},
+		Splits: map[string]int{conformance.BatchCreate: 21_845, conformance.BatchRead: 10_000, conformance.BatchUpdate: 21_845, conformance.BatchDelete: 10_000},
 		Refuses: func(s *query.Scan) bool {
 			return engine.Ability.(drivers.IndexNeeder).NeedsIndex(s, query.Index{}) != ""
 		},

@@ -20,6 +20,7 @@ const (
 	errorNoTable       = 1146
 	errorKeyTooLong    = 1071
 	errorNoIndex       = 1091
+	errorNoWords       = 1191 // no full-text index for the columns of a MATCH
 	errorKeyNeedsParts = 1170 // a text or binary type without a length in an index
 	errorNotSupported  = 1235
 	errorNoMultiValues = 3905 // values that an index of several per row does not take

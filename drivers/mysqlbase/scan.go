@@ -35,9 +35,9 @@ func (c *client) CanScan(s *query.Scan) error {
 	return nil
 }
 
-// NeedsIndex says that words are only found by an index.
-func (c *client) NeedsIndex(s *query.Scan, _ query.Index) string {
-	if matches(s.Where) {
+// NeedsIndex says that words are only found by an index. A raw condition with such an index looks for words, too.
+func (c *client) NeedsIndex(s *query.Scan, index query.Index) string {
+	if matches(s.Where) || s.Raw != nil && s.Raw.HasWhere && index.Kind == query.FullText {
 		return "InnoDB finds words only by a full-text index"
 	}
 	return ""
@@ -106,10 +106,19 @@ func (c *client) PrepareScan(ctx context.Context, s *query.Scan) (drivers.Statem
 			if one, err = c.database.render(session.conn, s); err != nil {
 				return err
 			}
+			if s.Raw != nil {
+				// What a raw condition needs of indexes shows when it is planned: to prepare it is not enough for MariaDB.
+				if _, err := (&controller{session.conn}).ask(ctx, "EXPLAIN "+one.SQL, one.values); err != nil {
+					return err
+				}
+			}
 		}
 		_, err = session.prepared(ctx, one, one.sql)
 		return err
 	})
+	if numberOf(err) == errorNoWords { // in a raw condition
+		err = drivers.Unsupported{Why: "InnoDB finds words only by a full-text index, and there is none on just that column: " + err.Error()}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("prepare scan %s: %w", s.ID, err)
 	}

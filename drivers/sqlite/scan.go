@@ -60,20 +60,6 @@ func matches(p *query.Predicate) bool {
 	return p != nil && (p.Op == query.MatchAll || p.Op == query.MatchAny || slices.ContainsFunc(p.Args, matches))
 }
 
-// canRaw tells whether a raw scan has words for SQLite.
-func canRaw(raw *query.Raw) error {
-	for _, part := range []struct {
-		has   bool
-		texts map[string]string
-		what  string
-	}{{raw.HasWhere, raw.Where, "condition"}, {raw.HasOrder, raw.Order, "order"}} {
-		if part.has && part.texts["sqlite"] == "" && part.texts["sql"] == "" {
-			return drivers.Unsupported{Why: "the file has no " + part.what + " for sqlite"}
-		}
-	}
-	return nil
-}
-
 // scanTable is the table as scans name it.
 func (d *database) scanTable() sqlrender.Table {
 	return sqlrender.Table{Name: quote(drivers.Table), Corpus: d.config.Corpus}

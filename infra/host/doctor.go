@@ -136,9 +136,9 @@ func (s symptoms) readiness(o DoctorOptions) []Finding {
 	if s.left != "" && s.holder == nil {
 		left = warn("earlier changes", "not put back: "+s.left, "they are put back when a worker starts on this host, and before the next run")
 	}
-	rights := ok("isolation", "every step can be taken")
+	rights := ok("isolation", "every step can be taken: "+strings.Join(StepNames(), ", "))
 	if len(s.refusals) > 0 {
-		rights = warn("isolation", "would be refused: "+strings.Join(s.refusals, "; "),
+		rights = warn("isolation", fmt.Sprintf("of %s would be refused: %s", strings.Join(StepNames(), ", "), strings.Join(s.refusals, "; ")),
 			"run the worker as root with all capabilities, and leave out by name what this machine cannot do; under strict isolation a refused step ends the run")
 	}
 	engine := warn("container engine", "none", "without one, databases are started from programs on this machine, or reached at an endpoint")
