@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,6 +23,8 @@ const (
 	loadClients = 8
 	// markInterval is how often a load notes how far it is.
 	markInterval = 500 * time.Millisecond
+	// mostNote is how long a note may be, in bytes, as it is kept in the mark, and marks are where a database has room for them.
+	mostNote = 800
 	// tailRows is how many of the last rows are compared after a loss, beside some over all of them.
 	tailRows = 200
 )
@@ -48,6 +51,9 @@ func (s *session) rebuild(ctx context.Context, task agent.Task, cause, why strin
 	note := fmt.Sprintf("%s; %s were loaded again before the leg, off its clock, in %v", why, describeRows(rows), since(begun))
 	if from > 0 {
 		note += fmt.Sprintf("; the first %d of them by a load that was cut short and went on", from)
+	}
+	if len(note) > mostNote {
+		note = strings.ToValidUTF8(note[:mostNote], "") + "…"
 	}
 	told := result.Interruption{At: begun.UTC(), Cause: cause, Note: note}
 	if err := s.keep(ctx, mark{Run: s.setup.RunID, Generation: s.generation(), Made: &made{Step: task.Step.ID, Told: told}}); err != nil {
