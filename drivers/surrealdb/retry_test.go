@@ -15,7 +15,7 @@ import (
 func TestConflictsAreRetriedAndCounted(t *testing.T) {
 	for _, retries := range []string{"0", "1000"} {
 		t.Run(retries, func(t *testing.T) {
-			const threads, times = 8, 200
+			const threads, times = 8, 80
 			template, err := corpus.ParseTemplate(rowValue)
 			must(t, err)
 			c, err := corpus.New(7, template, corpus.KeyInteger, true)
