@@ -113,13 +113,18 @@ func put(ctx context.Context, run Run, key string, data []byte) error {
 	if err != nil {
 		return permanent(TypeSpec, fmt.Errorf("open the store %s: %w", run.Store, err))
 	}
-	if err := s.Put(ctx, key, data); err != nil {
-		if errors.Is(err, store.ErrExists) {
-			return permanent(TypeInfrastructure, fmt.Errorf("store %s: %w", key, err))
-		}
+	bounded, release := untilStop(ctx) // what a slow store has of it is written again
+	defer release()
+	switch err := s.Put(bounded, key, data); {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrExists):
+		return permanent(TypeInfrastructure, fmt.Errorf("store %s: %w", key, err))
+	case stopping(ctx):
+		return draining("the next one stores " + key)
+	default:
 		return passing(TypeInfrastructure, fmt.Errorf("store %s: %w", key, err))
 	}
-	return nil
 }
 
 // unlessMissing retries reading what may come back and gives up on what is not there.

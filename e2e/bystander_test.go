@@ -80,7 +80,8 @@ type bystander struct {
 	shape  shape
 	gate   *gate
 	id     string
-	up     *running // serves the host
+	up     *running      // serves the host
+	upEnds chan struct{} // closed when that ends
 	watch  *running
 	struck []blow
 	legs   map[string][]byte // as they were stored, by file
@@ -103,7 +104,36 @@ func launch(t *testing.T, engine string, s shape) *bystander {
 }
 
 // serve starts what serves the host.
-func (r *bystander) serve() { r.up = r.start("up", "--host", nightHost) }
+func (r *bystander) serve() {
+	up, ends := r.start("up", "--host", nightHost), make(chan struct{})
+	r.up, r.upEnds = up, ends
+	go func() {
+		defer close(ends)
+		_ = up.Wait()
+	}()
+}
+
+// supervise starts it again when it has ended: it does when the Temporal server is killed as it begins.
+func (r *bystander) supervise() {
+	select {
+	case <-r.upEnds:
+		r.t.Logf("what served the host has ended and is started again:\n%s", r.up.stderr)
+		r.serve()
+	default:
+	}
+}
+
+// temporal returns the address and the namespace of the run's Temporal server, as starter up has printed them.
+func (r *bystander) temporal() (address, namespace string) {
+	r.t.Helper()
+	for line := range strings.Lines(r.up.stdout.String()) {
+		if n, _ := fmt.Sscanf(strings.ReplaceAll(line, ",", " "), "temporal %s namespace %s", &address, &namespace); n == 2 {
+			return address, namespace
+		}
+	}
+	r.t.Fatalf("starter up does not tell where the Temporal server is:\n%s", r.up.stdout)
+	return "", ""
+}
 
 // dir is the run's directory.
 func (r *bystander) dir() string { return filepath.Join(r.home, "work", r.id) }
@@ -118,7 +148,10 @@ func (r *bystander) strike(b blow) {
 	}
 	await := func(what string, check func() bool) {
 		r.t.Helper()
-		poll(r.t, 3*time.Minute, 5*time.Millisecond, what, check)
+		poll(r.t, 3*time.Minute, 5*time.Millisecond, what, func() bool {
+			r.supervise()
+			return check()
+		})
 	}
 	atGate := func(at point) (open func()) {
 		r.t.Helper()
@@ -196,8 +229,8 @@ func (r *bystander) status(step string) (agent.Status, bool) {
 
 // finished tells whether the agent's disk has the result of a leg.
 func (r *bystander) finished(leg string) bool {
-	_, err := agent.ReadOutcome(r.dir(), leg)
-	return err == nil
+	outcome, err := agent.ReadOutcome(r.dir(), leg)
+	return err == nil && outcome.Leg != nil && outcome.Leg.Verdict == result.Valid // one that failed for a loss is begun again
 }
 
 // kill ends processes as hard as can be, all at the same moment. What is not there any more cannot be killed: an agent in clean-up, the server of
@@ -216,7 +249,7 @@ func (r *bystander) kill(victims ...victim) (killed []victim) {
 		}
 	}
 	if slices.Contains(victims, workerOf) {
-		_ = r.up.Wait()
+		<-r.upEnds
 		r.serve()
 	}
 	return killed
@@ -283,7 +316,21 @@ func parentOf(pid int) int {
 // end waits for the run's end, as the watching command tells it, and ends what served it.
 func (r *bystander) end() *result.Document {
 	r.t.Helper()
-	o := r.finish(r.watch, 5*time.Minute)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = r.watch.Wait()
+	}()
+	poll(r.t, 5*time.Minute, 100*time.Millisecond, "the watched run is over", func() bool {
+		r.supervise()
+		select {
+		case <-over:
+			return true
+		default:
+			return false
+		}
+	})
+	o := outcome{r.watch.ProcessState.ExitCode(), r.watch.stdout.String(), r.watch.stderr.String()}
 	if o.code != 0 {
 		r.t.Fatalf("watch: exit %d after %v\n%s", o.code, r.struck, o.stderr)
 	}
@@ -302,8 +349,13 @@ func (r *bystander) end() *result.Document {
 func (r *bystander) endServing() {
 	r.t.Helper()
 	_ = r.up.Process.Signal(os.Interrupt)
-	if o := r.finish(r.up, 30*time.Second); o.code != 0 {
-		r.t.Errorf("up: exit %d: %s", o.code, o.stderr)
+	select {
+	case <-r.upEnds:
+	case <-time.After(time.Minute):
+		r.t.Fatalf("up does not end:\n%s", r.up.stderr)
+	}
+	if code := r.up.ProcessState.ExitCode(); code != 0 {
+		r.t.Errorf("up: exit %d: %s", code, r.up.stderr)
 	}
 }
 

@@ -68,7 +68,12 @@ func (w *world) command(args ...string) *exec.Cmd {
 		// Tests neither wait for a quiet machine nor change it, but those of isolation.
 		args = append(slices.Clone(args), "--isolation", "none")
 	}
-	command := exec.Command(os.Getenv("DURABENCH_STARTER"), args...)
+	return w.program(os.Getenv("DURABENCH_STARTER"), args...)
+}
+
+// program returns a command of any program in this world.
+func (w *world) program(path string, args ...string) *exec.Cmd {
+	command := exec.Command(path, args...)
 	command.Dir = w.dir
 	command.Env = w.env()
 	return command
@@ -125,10 +130,16 @@ func (o *output) String() string {
 
 func (w *world) start(args ...string) *running {
 	w.t.Helper()
-	r := &running{Cmd: w.command(args...), stdout: new(output), stderr: new(output)}
+	return w.begin(w.command(args...))
+}
+
+// begin starts a program.
+func (w *world) begin(command *exec.Cmd) *running {
+	w.t.Helper()
+	r := &running{Cmd: command, stdout: new(output), stderr: new(output)}
 	r.Stdout, r.Stderr = r.stdout, r.stderr
 	if err := r.Start(); err != nil {
-		w.t.Fatalf("start starter %v: %v", args, err)
+		w.t.Fatalf("start %v: %v", command.Args, err)
 	}
 	return r
 }

@@ -144,8 +144,10 @@ func (v legView) part() (done, total int64) {
 	return v.Done, max(v.Total, 1)
 }
 
-// ran tells whether there is something to say of a finished leg while the run goes on: the table at its end has the legs that the engine cannot do.
-func (v legView) ran() bool { return v.Verdict != result.Unsupported && v.Verdict != result.Skipped }
+// ran tells whether there is something to say of a finished leg while the run goes on. Of hundreds that do not run, the table at its end tells why.
+func (v legView) ran() bool {
+	return v.Verdict != result.Unsupported && v.Verdict != result.Skipped && v.Verdict != result.NotRun
+}
 
 // status is the text beside a leg's bar.
 func (v legView) status() string {
@@ -185,15 +187,19 @@ func (v legView) doing() string {
 // lines is the display for files and pipes: a line when something changes, and one every ten seconds in a leg or in what is waited for.
 type lines struct {
 	w       io.Writer
-	waiting string    // what the last look saw being waited for, without its numbers
-	text    string    // and what was printed of it, "" when nothing was
-	told    time.Time // and when
+	waiting string        // what the last look saw being waited for, without its numbers
+	text    string        // and what was printed of it, "" when nothing was
+	told    time.Time     // and when
+	pause   time.Duration // until it is told again
 	shown   map[string]bool
 	last    time.Time
 }
 
-// often is how long the lines of what goes on are apart.
-const often = 10 * time.Second
+// often is how long the lines of a leg are apart, and the first lines of what is waited for; those that follow come at last only every seldom.
+const (
+	often  = 10 * time.Second
+	seldom = 2 * time.Minute
+)
 
 func (l *lines) show(view runView) {
 	l.wait(view.Waiting)
@@ -219,9 +225,12 @@ func (l *lines) wait(text string) {
 	same := withoutNumbers(text)
 	switch {
 	case same != l.waiting:
-		l.waiting, l.text = same, ""
-	case text == "" || text == l.text || l.text != "" && time.Since(l.told) < often:
+		l.waiting, l.text, l.pause = same, "", often
+	case text == "" || text == l.text || l.text != "" && time.Since(l.told) < l.pause:
 	default:
+		if l.text != "" {
+			l.pause = min(2*l.pause, seldom)
+		}
 		l.text, l.told = text, time.Now()
 		fmt.Fprintf(l.w, "%s …\n", text)
 	}

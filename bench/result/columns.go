@@ -391,7 +391,7 @@ func (l *layout) reasons() []string {
 	}
 	notes := make([]string, len(order))
 	for i, r := range order {
-		notes[i] = fmt.Sprintf("%s: %s: %s", strings.Join(titles[r], ", "), r.verdict, r.why)
+		notes[i] = fmt.Sprintf("%s: %s: %s", someOf(titles[r]), r.verdict, r.why)
 	}
 	return notes
 }
@@ -436,7 +436,7 @@ func (l *layout) resourceNotes() []string {
 		add(leg, "agent", m.Agent.missing())
 	}
 	for i, text := range texts {
-		texts[i] = fmt.Sprintf("%s (%s)", text, strings.Join(legs[text], ", "))
+		texts[i] = fmt.Sprintf("%s (%s)", text, someOf(legs[text]))
 	}
 	return texts
 }

@@ -54,6 +54,7 @@ func (d directory) start(ctx context.Context, o FindOptions, p program, orphans 
 		}
 		if last != nil {
 			port, uiPort = portOf(last.Address), portOfURL(last.UI)
+			awaitFree(ctx, port, uiPort)
 		}
 	}
 	if !free(port) {
@@ -233,6 +234,20 @@ func free(port int) bool {
 	}
 	_ = l.Close()
 	return true
+}
+
+// awaitFree waits a while until the ports of a server that was killed are free: the kernel closes them after its process is gone to all appearances.
+func awaitFree(ctx context.Context, ports ...int) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for _, port := range ports {
+		for port != 0 && !free(port) && ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}
 }
 
 // settlePorts replaces zeros by free ports, for a program that cannot tell which

@@ -35,6 +35,7 @@ func (s *Server) Revive(ctx context.Context, o FindOptions) (revived bool, err e
 	}
 	if state == nil {
 		o.Progress(fmt.Sprintf("the temporal server, process %d, is gone; starting it again at %s", s.PID, s.Address))
+		awaitFree(ctx, portOf(s.Address), portOfURL(s.UI))
 		if state, err = s.dir.startAt(ctx, s.Namespace, p, portOf(s.Address), portOfURL(s.UI)); err != nil {
 			return false, err
 		}
