@@ -39,6 +39,11 @@ func can(p *query.Predicate) error {
 	if c := p.Column(); c != nil && c.Field.Kind == corpus.Bytes && len(p.Path) > 1 {
 		return noBase64(p.Path)
 	}
+	if len(p.Path) > 1 {
+		if _, err := jsonPath(sqlrender.Column{Path: p.Path}); err != nil {
+			return err
+		}
+	}
 	for _, arg := range p.Args {
 		if err := can(arg); err != nil {
 			return err
