@@ -18,6 +18,7 @@ import (
 	_ "github.com/durabench/durabench/drivers/dry"
 	_ "github.com/durabench/durabench/drivers/map"
 	_ "github.com/durabench/durabench/drivers/sqlite"
+	"github.com/durabench/durabench/infra/docker/testimage"
 	"github.com/durabench/durabench/infra/home"
 	"github.com/durabench/durabench/workers/agent"
 	"github.com/durabench/durabench/workers/agent/measure"
@@ -34,18 +35,27 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if err := images.Remove(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
 }
+
+// images are of the servers that are installed on this machine.
+var images testimage.Images
 
 // bench is one run and the host that it is on.
 type bench struct {
-	t     *testing.T
-	env   *testsuite.TestActivityEnvironment
-	host  *Host
-	agent Agent
-	leg   *Leg
-	run   Run
-	plan  *plan.Plan
+	t      *testing.T
+	env    *testsuite.TestActivityEnvironment
+	host   *Host
+	agent  Agent
+	server Server
+	leg    *Leg
+	run    Run
+	plan   *plan.Plan
 }
 
 func newBench(t *testing.T, engine string, change func(*spec.Spec)) *bench {
@@ -85,7 +95,7 @@ func newBench(t *testing.T, engine string, change func(*spec.Spec)) *bench {
 func (b *bench) environment() {
 	var suite testsuite.WorkflowTestSuite
 	b.env = suite.NewTestActivityEnvironment()
-	for _, methods := range []any{b.host, &Server{}, &b.agent, b.leg, &Dataset{}, &Results{}} {
+	for _, methods := range []any{b.host, &b.server, &b.agent, b.leg, &Dataset{}, &Results{}} {
 		b.env.RegisterActivity(methods)
 	}
 }

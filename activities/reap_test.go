@@ -14,6 +14,7 @@ import (
 	"github.com/durabench/durabench/activities/secrets"
 	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/docker"
 	"github.com/durabench/durabench/infra/host"
 	"github.com/durabench/durabench/infra/process"
 	"github.com/durabench/durabench/workers/agent"
@@ -98,6 +99,47 @@ func TestReapEndsWhatATerminatedRunLeft(t *testing.T) {
 	require.Equal(t, []string{"logs"}, kinds(left))
 	require.NoDirExists(t, b.run.Dir)
 	require.DirExists(t, other)
+}
+
+// Of a run in a container that was killed with all that is ours, container and volume are left. Another installation's reaper does not touch them.
+func TestReapRemovesContainersOfItsOwnRunsThatAreOver(t *testing.T) {
+	image := images.Redis(t)
+	b := newBench(t, "redis", func(s *spec.Spec) { s.Server, s.Image, s.Pull = "docker", image, "never" })
+	m := b.onMachine()
+	b.run.ID = fmt.Sprintf("reaped-%d", os.Getpid())
+	b.run.Dir = filepath.Join(b.host.Work, b.run.ID)
+	r := b.reaper(m, b.run.ID)
+	b.server.Owner = r.Owner
+	b.environment()
+	b.prepare()
+	t.Cleanup(func() {
+		client, err := docker.New(nil)
+		require.NoError(t, err)
+		defer client.Close()
+		require.NoError(t, client.Stop(context.Background(), b.run.ID, false))
+	})
+	server := b.start()
+	require.NotEmpty(t, server.Container)
+	require.Contains(t, server.ContainerEngine, "Docker ")
+
+	others := b.reaper(m, b.run.ID)
+	others.Owner, others.Work = "another", t.TempDir()
+	left, err := others.Reap(t.Context(), ReapOptions{All: true})
+	require.NoError(t, err)
+	require.Empty(t, left)
+	goingOn := b.reaper(m)
+	left, err = goingOn.Reap(t.Context(), ReapOptions{All: true})
+	require.NoError(t, err)
+	require.Empty(t, left)
+	left, err = r.Reap(t.Context(), ReapOptions{Dry: true})
+	require.NoError(t, err)
+	require.Equal(t, []string{"data", "logs kept", "container", "volume"}, kinds(left))
+	left, err = r.Reap(t.Context(), ReapOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"data", "logs kept", "container", "volume"}, kinds(left))
+	left, err = r.Reap(t.Context(), ReapOptions{Dry: true, All: true})
+	require.NoError(t, err)
+	require.Equal(t, []string{"logs"}, kinds(left))
 }
 
 func TestReapKeepsWhatItDoesNotKnow(t *testing.T) {

@@ -10,6 +10,11 @@ type Abilities struct {
 	Preflight bool `json:"preflight"` // Preflighter
 	Sockets   bool `json:"sockets"`   // Socketer
 	Carries   bool `json:"carries"`   // Describer, on the client or the database
+	Scan      bool `json:"scan"`      // Scanner
+	Index     bool `json:"index"`     // Indexer
+	Batch     bool `json:"batch"`     // Batcher
+	Modify    bool `json:"modify"`    // Modifier
+	Range     bool `json:"range"`     // Ranger
 }
 
 // Abilities looks up the optional interfaces on Ability and DatabaseAbility; no server is needed.
@@ -20,19 +25,24 @@ func (e Engine) Abilities() Abilities {
 	_, a.Mark = e.DatabaseAbility.(Marker)
 	_, a.Preflight = e.DatabaseAbility.(Preflighter)
 	_, a.Sockets = e.DatabaseAbility.(Socketer)
+	_, a.Scan = e.Ability.(Scanner)
+	_, a.Index = e.DatabaseAbility.(Indexer)
+	_, a.Batch = e.Ability.(Batcher)
+	_, a.Modify = e.Ability.(Modifier)
+	_, a.Range = e.Ability.(Ranger)
 	_, client := e.Ability.(Describer)
 	_, database := e.DatabaseAbility.(Describer)
 	a.Carries = client || database
 	return a
 }
 
-// Words names the abilities a user would ask for, in a fixed order: "load", "count".
+// Words names the abilities a user would ask for, in a fixed order: "load", "count", "scan".
 func (a Abilities) Words() []string {
 	words := []string{}
 	for _, ability := range []struct {
 		has  bool
 		word string
-	}{{a.Load, "load"}, {a.Count, "count"}} {
+	}{{a.Load, "load"}, {a.Count, "count"}, {a.Scan, "scan"}, {a.Index, "index"}, {a.Batch, "batch"}, {a.Modify, "modify"}, {a.Range, "range"}} {
 		if ability.has {
 			words = append(words, ability.word)
 		}

@@ -91,7 +91,7 @@ func (c *client) ReadBatch(ctx context.Context, keys []corpus.Key, answer *drive
 
 // DecodeBatch takes the cells apart.
 func (c *client) DecodeBatch(answer *drivers.Answer, each func(corpus.Key, *corpus.Row) error) error {
-	return c.cells(false).Rows(answer, true, each)
+	return c.decodeRows(answer, true, each)
 }
 
 // UpdateBatch updates the rows one by one in one transaction per request.
@@ -211,7 +211,7 @@ func (c *client) Range(ctx context.Context, from corpus.Key, most int64, answer 
 
 // DecodeRange takes the cells apart.
 func (c *client) DecodeRange(answer *drivers.Answer, each func(corpus.Key, *corpus.Row) error) error {
-	return c.cells(false).Rows(answer, true, each)
+	return c.decodeRows(answer, true, each)
 }
 
 // Modify selects the row for update and updates it, pipelined before one Sync: one round trip and one transaction. What is written does not

@@ -167,8 +167,11 @@ func (s *scan) compose() (err error) {
 			return err
 		}
 	}
-	// Rows come in binary. Aggregates come as text, which is exact and short whatever type PostgreSQL chose for them, after a group's value in binary.
+	// Rows come in binary. Counts and aggregates come as text, which is exact and short whatever type PostgreSQL chose for them, after a group's value
+	// in binary.
 	switch {
+	case s.Counted():
+		b = append(b, 0, 1, 0, 0)
 	case !s.Grouped():
 		b = append(b, 0, 1, 0, 1)
 	default:
@@ -213,7 +216,7 @@ func (c *client) Scan(ctx context.Context, statement drivers.Statement, answer *
 	err := c.receive(ctx, answer, func(request []byte) ([]byte, error) { return append(request, s.request...), nil })
 	answer.Keep, answer.Each = keep, each
 	if err == nil && single {
-		err = c.cells(s.Counted()).Finish(s.Statement, answer)
+		err = c.database.schema.cells(c.database.corpus).Finish(s.Statement, answer)
 	}
 	if err != nil {
 		return fmt.Errorf("scan %s: %w", s.Scan.ID, err)
@@ -260,46 +263,30 @@ func (c *client) DecodeScan(statement drivers.Statement, answer *drivers.Answer,
 	if s.Counted() || s.Grouped() {
 		return fmt.Errorf("scan %s returns no rows of the table", s.Scan.ID)
 	}
-	return c.cells(false).Rows(answer, s.Scan.Project == query.Full, each)
+	return c.decodeRows(answer, s.Scan.Project == query.Full, each)
 }
 
-// cells reads the cells of answers. The binary forms of the keys' types are those that order them; aggregates are texts, the number of a count is binary.
-func (c *client) cells(counted bool) sqlrender.Cells {
-	return sqlrender.Cells{
-		Template: c.database.schema.template,
-		Key:      func(cell []byte) (corpus.Key, error) { return corpus.ParseKey(c.database.corpus.KeyKind(), cell) },
-		Value:    decodeCell,
-		Group:    groupKey,
-		Number: func(_ query.Func, _ sqlrender.Column, cell []byte) (float64, error) {
-			if !counted {
-				return strconv.ParseFloat(string(cell), 64)
-			}
-			if len(cell) != 8 {
-				return 0, fmt.Errorf("the number has %d bytes", len(cell))
-			}
-			return float64(int64(binary.BigEndian.Uint64(cell))), nil
-		},
-	}
+// decodeRows reads rows of a key and, when they are full, of all columns.
+func (c *client) decodeRows(answer *drivers.Answer, full bool, each func(corpus.Key, *corpus.Row) error) error {
+	return c.database.schema.cells(c.database.corpus).Rows(answer, full, each)
 }
 
 // DecodeGroups reads a line for each group.
-func (c *client) DecodeGroups(statement drivers.Statement, answer *drivers.Answer) ([]query.Group, error) {
-	return c.cells(false).Groups(statement.(*scan).Statement, answer)
+func (c *client) DecodeGroups(statement drivers.Statement, answer *drivers.Answer) (groups []query.Group, err error) {
+	return c.database.schema.cells(c.database.corpus).Groups(statement.(*scan).Statement, answer)
 }
 
-// groupKey reads the value that a group's rows have in common.
-func groupKey(c sqlrender.Column, cell []byte) (query.Literal, error) {
-	var row corpus.Row
-	var v corpus.Value
-	field := *c.Field
-	field.Name = ""
-	var err error
-	if c.Nested() && field.Kind == corpus.DateTime {
-		err = corpus.ParseJSON(&field, strconv.AppendQuote(nil, string(cell)), &row, &v)
-	} else {
-		err = decodeCell(&field, cell, &row, &v)
+// cells reads the cells of answers. The binary forms of the keys' types are those that order them; numbers are text.
+func (s *schema) cells(c *corpus.Corpus) sqlrender.Cells {
+	return sqlrender.Cells{
+		Template: s.template,
+		Key:      func(cell []byte) (corpus.Key, error) { return corpus.ParseKey(c.KeyKind(), cell) },
+		Value:    decodeCell,
+		Group:    sqlrender.GroupOf(decodeCell, corpus.DateTime),
+		Number: func(_ query.Func, _ sqlrender.Column, cell []byte) (float64, error) {
+			return strconv.ParseFloat(string(cell), 64)
+		},
 	}
-	return query.LiteralOf(&v), err
 }
 
 var _ drivers.Scanner = (*client)(nil)

@@ -126,7 +126,7 @@ func (c *client) ReadBatch(ctx context.Context, keys []corpus.Key, answer *drive
 
 // DecodeBatch takes the cells apart.
 func (c *client) DecodeBatch(answer *drivers.Answer, each func(corpus.Key, *corpus.Row) error) error {
-	return c.cells().Rows(answer, true, each)
+	return c.decodeRows(answer, true, each)
 }
 
 // MaxBatch returns 0: a transaction takes any number of rows.
@@ -157,7 +157,7 @@ func (c *client) Range(ctx context.Context, from corpus.Key, most int64, answer 
 
 // DecodeRange takes the cells apart.
 func (c *client) DecodeRange(answer *drivers.Answer, each func(corpus.Key, *corpus.Row) error) error {
-	return c.cells().Rows(answer, true, each)
+	return c.decodeRows(answer, true, each)
 }
 
 // Modify reads and replaces the row in one transaction, in the writer's turn.

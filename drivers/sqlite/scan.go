@@ -23,7 +23,7 @@ type scan struct {
 // CanScan renders the scan, as if every index were there.
 func (c *client) CanScan(s *query.Scan) error {
 	if s.Raw != nil {
-		return canRaw(s.Raw)
+		return sqlrender.CanRaw(assumed, s.Raw)
 	}
 	return can(s.Where)
 }
@@ -38,11 +38,6 @@ func can(p *query.Predicate) error {
 	}
 	if c := p.Column(); c != nil && c.Field.Kind == corpus.Bytes && len(p.Path) > 1 {
 		return noBase64(p.Path)
-	}
-	if len(p.Path) > 1 {
-		if _, err := jsonPath(sqlrender.Column{Path: p.Path}); err != nil {
-			return err
-		}
 	}
 	for _, arg := range p.Args {
 		if err := can(arg); err != nil {
@@ -170,7 +165,7 @@ func (c *client) Scan(ctx context.Context, statement drivers.Statement, answer *
 	return nil
 }
 
-// receive runs a statement to its end. Of one that returns a single line, which is not a row of the table, the cells stay in the answer for Cells.Finish.
+// receive runs a statement to its end. Of one that returns a single line, which is not a row of the table, the cells stay in the answer for finish.
 func (r *reader) receive(ctx context.Context, on *statement, answer *drivers.Answer, single bool) error {
 	if err := r.watch.begin(ctx); err != nil {
 		return err
@@ -218,10 +213,20 @@ func (c *client) DecodeScan(statement drivers.Statement, answer *drivers.Answer,
 	if s.Counted() || s.Grouped() {
 		return fmt.Errorf("scan %s returns no rows of the table", s.Scan.ID)
 	}
-	return c.cells().Rows(answer, s.Scan.Project == query.Full, each)
+	return c.decodeRows(answer, s.Scan.Project == query.Full, each)
 }
 
-// cells reads the cells of answers.
+// decodeRows reads rows of a key and, when they are full, of all columns.
+func (c *client) decodeRows(answer *drivers.Answer, full bool, each func(corpus.Key, *corpus.Row) error) error {
+	return c.cells().Rows(answer, full, each)
+}
+
+// DecodeGroups reads a line for each group.
+func (c *client) DecodeGroups(statement drivers.Statement, answer *drivers.Answer) (groups []query.Group, err error) {
+	return c.cells().Groups(statement.(*scan).Statement, answer)
+}
+
+// cells reads the cells of answers, for one goroutine.
 func (c *client) cells() sqlrender.Cells {
 	var ordered []byte
 	return sqlrender.Cells{
@@ -229,9 +234,14 @@ func (c *client) cells() sqlrender.Cells {
 		Key: func(cell []byte) (corpus.Key, error) {
 			return decodeKey(c.database.config.Corpus.KeyKind(), cell, &ordered)
 		},
-		Value:  decodeCell,
-		Group:  groupKey,
-		Number: aggregate,
+		Value: decodeCell,
+		Group: sqlrender.GroupOf(decodeCell, corpus.DateTime, corpus.UUID),
+		Number: func(f query.Func, c sqlrender.Column, cell []byte) (float64, error) {
+			if len(cell) != 8 {
+				return 0, fmt.Errorf("a number has %d bytes", len(cell))
+			}
+			return aggregate(f, c, binary.LittleEndian.Uint64(cell)), nil
+		},
 	}
 }
 
@@ -247,48 +257,22 @@ func decodeKey(kind corpus.KeyKind, cell []byte, ordered *[]byte) (corpus.Key, e
 	return corpus.ParseKey(kind, *ordered)
 }
 
-// DecodeGroups reads a line for each group.
-func (c *client) DecodeGroups(statement drivers.Statement, answer *drivers.Answer) ([]query.Group, error) {
-	return c.cells().Groups(statement.(*scan).Statement, answer)
-}
-
-// groupKey reads the value that a group's rows have in common.
-func groupKey(c sqlrender.Column, data []byte) (query.Literal, error) {
-	var row corpus.Row
-	var v corpus.Value
-	field := *c.Field
-	field.Name = ""
-	var err error
-	if c.Nested() && (field.Kind == corpus.DateTime || field.Kind == corpus.UUID) {
-		err = corpus.ParseJSON(&field, strconv.AppendQuote(nil, string(data)), &row, &v)
-	} else {
-		err = decodeCell(&field, data, &row, &v)
-	}
-	if err != nil {
-		return query.Literal{}, err
-	}
-	return query.LiteralOf(&v), nil
-}
-
 // aggregate turns the eight bytes of a number into the nearest float64: an integer is exact, also one that stands for decimals.
-func aggregate(f query.Func, c sqlrender.Column, cell []byte) (float64, error) {
-	if len(cell) != 8 {
-		return 0, fmt.Errorf("a number has %d bytes", len(cell))
-	}
-	word := binary.LittleEndian.Uint64(cell)
+func aggregate(f query.Func, c sqlrender.Column, word uint64) float64 {
 	switch {
 	case f == query.Number:
-		return float64(int64(word)), nil
+		return float64(int64(word))
 	case c.Field.Kind == corpus.Float:
-		return math.Float64frombits(word), nil
+		return math.Float64frombits(word)
 	case f == query.Avg && c.Field.Kind == corpus.Decimal:
-		return math.Float64frombits(word) / 1e4, nil
+		return math.Float64frombits(word) / 1e4
 	case f == query.Avg:
-		return math.Float64frombits(word), nil
+		return math.Float64frombits(word)
 	case c.Field.Kind == corpus.Decimal:
-		return strconv.ParseFloat(string(corpus.AppendDecimal(nil, int64(word))), 64)
+		nearest, _ := strconv.ParseFloat(string(corpus.AppendDecimal(nil, int64(word))), 64)
+		return nearest
 	}
-	return float64(int64(word)), nil
+	return float64(int64(word))
 }
 
 // Explain asks SQLite for its query plan.

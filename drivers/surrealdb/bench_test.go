@@ -2,6 +2,7 @@ package surrealdb_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"syscall"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/surrealdb/surrealdb.go/pkg/models"
 
 	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 )
 
@@ -87,4 +89,36 @@ func used(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// BenchmarkFullScan compares a scan of 1,000 whole rows through the driver and through surrealdb.go, which decodes them.
+//
+//	go test -run '^$' -bench FullScan -benchmem ./drivers/surrealdb
+func BenchmarkFullScan(b *testing.B) {
+	const rows = 1000
+	o := load(b, map[string]any{"number": "int", "when": "datetime", "token": "uuid", "text": "text:900", "tags": []any{"string:8", "string:8"}}, corpus.KeyInteger, rows, 1)
+	b.Run("driver", func(b *testing.B) {
+		scan, err := query.Bind(&query.Scan{ID: "full", Project: query.Full}, o.data.Corpus.Template())
+		must(b, err)
+		scanner := o.client.(drivers.Scanner)
+		statement, err := scanner.PrepareScan(b.Context(), scan)
+		must(b, err)
+		var answer drivers.Answer
+		bench(b, 1, func(ctx context.Context, _ int) error {
+			if err := scanner.Scan(ctx, statement, &answer); err != nil || answer.Rows != rows {
+				return fmt.Errorf("%d rows: %w", answer.Rows, err)
+			}
+			return nil
+		})
+	})
+	b.Run("sdk", func(b *testing.B) {
+		reference := dialSDK(b, serverOf(b).Endpoint)
+		bench(b, 1, func(ctx context.Context, _ int) error {
+			results, err := sdk.Query[[]map[string]any](ctx, reference.db, "SELECT * FROM "+drivers.Table, nil)
+			if err != nil || len((*results)[0].Result) != rows {
+				return fmt.Errorf("other than %d rows: %w", rows, err)
+			}
+			return nil
+		})
+	})
 }

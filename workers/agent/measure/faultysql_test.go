@@ -192,6 +192,8 @@ func (c *faultySQLClient) Update(ctx context.Context, key corpus.Key, row *corpu
 	switch {
 	case c.on.is("lost update") && c.on.calls.Add(1)%3 == 0:
 		return nil
+	case c.on.is("slow update"):
+		time.Sleep(5 * time.Millisecond)
 	case c.on.is("update fails"):
 		return errors.New("disk is full")
 	}

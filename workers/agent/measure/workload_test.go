@@ -345,3 +345,53 @@ func TestInterruptedMixedLegsStartAgain(t *testing.T) {
 		})
 	}
 }
+
+// open is a workload of two rates, one of which the faulty engine cannot keep: two operations at once, of 5 ms each.
+const open = `
+[value]
+age = "int:0..20"
+
+[[mixes]]
+name = "kept"
+weights = { update = 1 }
+rate = 40
+arrival = "poisson"
+clients = 1
+threads = 2
+measurement_time = "500ms"
+warmup_time = "50ms"
+
+[[mixes]]
+name = "passed"
+weights = { update = 1 }
+rate = 1000
+clients = 1
+threads = 2
+measurement_time = "2200ms"
+warmup_time = "50ms"
+`
+
+func TestRateThatIsNotKeptIsOverload(t *testing.T) {
+	r := workload(t, faultySQL, open, nil)
+	r.upTo("mix/kept")
+	r.set("slow update")
+	kept := r.do(t.Context(), "mix/kept").Leg
+	require.Equal(t, "poisson", kept.Measured.OpenLoop.Arrival)
+	require.NotNil(t, kept.Measured.Response)
+	require.Contains(t, []result.Verdict{result.Valid, result.GeneratorLimited, result.Overloaded}, kept.Verdict, "others may have the machine busy")
+	r.set("none")
+	r.must("mix/kept/restore")
+	r.set("slow update")
+
+	leg := r.do(t.Context(), "mix/passed").Leg
+	require.Equal(t, result.Overloaded, leg.Verdict, leg.Why)
+	require.Contains(t, leg.Why, "1,000 operations per second offered")
+	o := leg.Measured.OpenLoop
+	require.Equal(t, "constant", o.Arrival)
+	require.Less(t, o.Achieved, 500.0)
+	require.Positive(t, o.Slope)
+	require.Positive(t, o.Dropped)
+	require.Greater(t, leg.Measured.Response.P99, leg.Measured.Service.P99, "the waiting shows")
+	r.set("none")
+	r.must("mix/passed/restore", "delete")
+}
