@@ -25,6 +25,19 @@ func (c *client) CanScan(s *query.Scan) error {
 	if s.Raw != nil {
 		return sqlrender.CanRaw(assumed, s.Raw)
 	}
+	for _, o := range s.Order {
+		if err := writable(o.Path); err != nil {
+			return err
+		}
+	}
+	for _, a := range s.Aggregates {
+		if err := writable(a.Path); err != nil {
+			return err
+		}
+	}
+	if err := writable(s.GroupBy); err != nil {
+		return err
+	}
 	return can(s.Where)
 }
 
@@ -32,6 +45,9 @@ func (c *client) CanScan(s *query.Scan) error {
 func can(p *query.Predicate) error {
 	if p == nil {
 		return nil
+	}
+	if err := writable(p.Path); err != nil {
+		return err
 	}
 	if p.Op == query.MatchAll || p.Op == query.MatchAny {
 		return canMatch()
