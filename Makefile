@@ -15,7 +15,7 @@ TOOLS   ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/durabench/bin
 export PATH := $(PATH):$(TOOLS)
 export DURABENCH_TOOLS := $(TOOLS)
 
-.PHONY: test build deps check unit temporald e2e cross bench
+.PHONY: test build deps check unit temporald e2e e2e-bench cross bench
 
 test: deps check
 	@$(MAKE) --no-print-directory -j2 temporald unit
@@ -49,6 +49,11 @@ temporald:
 e2e: build
 	DURABENCH_TEMPORALD=$(CURDIR)/$(BIN)/temporald DURABENCH_STARTER=$(CURDIR)/$(BIN)/starter DURABENCH_WORKER=$(CURDIR)/$(BIN)/worker \
 		$(GO) test -tags e2e,$(TAGS) -count 1 -timeout 20m ./e2e/... ./infra/temporal/... ./workflows/...
+
+# What a run costs beside its legs.
+e2e-bench: build
+	DURABENCH_TEMPORALD=$(CURDIR)/$(BIN)/temporald DURABENCH_STARTER=$(CURDIR)/$(BIN)/starter DURABENCH_WORKER=$(CURDIR)/$(BIN)/worker \
+		$(GO) test -tags e2e,$(TAGS) -run '^$$' -bench Orchestration -benchtime 1x -timeout 20m ./e2e
 
 # Every platform we say we build for, without cgo.
 cross:

@@ -81,7 +81,7 @@ func (h *Host) prepare(ctx context.Context, beat *beat, run Run) (PreparedHost, 
 	if err := h.checkData(run, data); err != nil {
 		return PreparedHost{}, err
 	}
-	if err := checkStore(ctx, run.Store); err != nil {
+	if err := checkStore(ctx, beat, run.Store); err != nil {
 		return PreparedHost{}, err
 	}
 	prepared := PreparedHost{Dir: dir, Harness: build.Harness()}
@@ -107,7 +107,7 @@ func (h *Host) prepare(ctx context.Context, beat *beat, run Run) (PreparedHost, 
 		prepared.Host.Name = h.Name
 	}
 	if run.Spec.Isolation != nil { // otherwise nobody asked for a look at the machine that takes its time
-		probe, err := host.Probe(ctx, data, time.Second)
+		probe, err := host.Probe(ctx, data, probeWindow)
 		if err != nil {
 			activity.GetLogger(ctx).Warn("the machine is measured in part only", "error", err)
 		}
@@ -115,6 +115,9 @@ func (h *Host) prepare(ctx context.Context, beat *beat, run Run) (PreparedHost, 
 	}
 	return prepared, nil
 }
+
+// probeWindow is how long is watched what the hypervisor takes: every run waits for it, also the shortest.
+const probeWindow = 250 * time.Millisecond
 
 // temporal is the server that this worker's runs are on.
 func (h *Host) temporal() string {
@@ -184,7 +187,7 @@ func checkManifest(s spec.Spec) error {
 }
 
 // checkStore makes sure that results can be kept before any is measured.
-func checkStore(ctx context.Context, name string) error {
+func checkStore(ctx context.Context, beat *beat, name string) error {
 	kept, err := store.Open(name)
 	if err != nil {
 		return permanent(TypeSpec, fmt.Errorf("open the store %s: %w", name, err))
@@ -193,11 +196,25 @@ func checkStore(ctx context.Context, name string) error {
 	if !ok {
 		return nil
 	}
-	if err := checker.Check(ctx); err != nil {
-		return permanent(TypePreflight, err)
+	for end := time.Now().Add(storePatience); ; {
+		err := checker.Check(ctx)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, store.ErrUnavailable) || time.Now().After(end) {
+			return permanent(TypePreflight, err)
+		}
+		beat.set(Heartbeat{Waiting: "waiting for the store: " + err.Error()})
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Second):
+		}
 	}
-	return nil
 }
+
+// storePatience is how long a run that has not begun waits for a store that is away. Once something was measured it waits much longer.
+const storePatience = 30 * time.Second
 
 // CleanHostInput says what to clear up.
 type CleanHostInput struct {

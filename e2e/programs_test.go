@@ -25,13 +25,13 @@ import (
 
 // world is one test's own home and working directory.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	home  string
 	dir   string
 	extra []string // of the environment of its programs
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	for _, variable := range []string{"DURABENCH_STARTER", "DURABENCH_WORKER", "DURABENCH_TEMPORALD"} {
 		if os.Getenv(variable) == "" {
@@ -260,13 +260,13 @@ func tail(text string, n int) string {
 }
 
 // eventually waits until check says yes.
-func eventually(t *testing.T, limit time.Duration, what string, check func() bool) {
+func eventually(t testing.TB, limit time.Duration, what string, check func() bool) {
 	t.Helper()
 	poll(t, limit, 100*time.Millisecond, what, check)
 }
 
 // poll asks check again and again, with pauses, until it says yes.
-func poll(t *testing.T, limit, pause time.Duration, what string, check func() bool) {
+func poll(t testing.TB, limit, pause time.Duration, what string, check func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

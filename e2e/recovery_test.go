@@ -239,7 +239,7 @@ func (r *bystander) check(doc *result.Document) {
 }
 
 // whole asserts that every leg is valid with its full sample count, and its rows with it, whatever happened.
-func whole(t *testing.T, doc *result.Document) {
+func whole(t testing.TB, doc *result.Document) {
 	t.Helper()
 	if doc.Run.Verdict != result.Valid {
 		t.Errorf("verdict %q (%s), want valid", doc.Run.Verdict, doc.Run.Why)

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/durabench/durabench/activities"
+	"github.com/durabench/durabench/infra/host"
 	"github.com/durabench/durabench/infra/temporal"
 	"github.com/durabench/durabench/workflows"
 )
@@ -27,7 +28,9 @@ type hostRow struct {
 	Workers []hostWorker       `json:"workers"`
 	Holder  *activities.Claim  `json:"holder,omitempty"`
 	Waiting []activities.Claim `json:"waiting"`
-	Problem string             `json:"problem,omitempty"` // why the holder is not known
+	// Machine is who holds this machine by its lock file: also a run of another Temporal server. It is absent for other machines.
+	Machine *host.Holder `json:"machine,omitempty"`
+	Problem string       `json:"problem,omitempty"` // why the holder is not known
 }
 
 // hostWorker is a worker that asks for the work of a host.
@@ -42,7 +45,7 @@ func (a *app) hostsCommand() *cobra.Command {
 		Short: "List the bench hosts: who has each, who waits for it, which workers serve it",
 		Long: `List the hosts that runs were made on, and this machine: the run that has each for itself, the runs that wait for it in their order, and
 the workers that serve it. One run at a time is measured on a host; gates go before runs that somebody started, and those before the cells
-of a matrix. No server is started for it.`,
+of a matrix. Of this machine, its lock file is read too, which shows a run of another Temporal server. No server is started for it.`,
 		Example: `  starter hosts
   starter hosts bench-1 --format json`,
 		Args: cobra.ArbitraryArgs,
@@ -53,7 +56,7 @@ of a matrix. No server is started for it.`,
 func (a *app) hosts(ctx context.Context, names []string) error {
 	s, err := a.connect(ctx, false)
 	if errors.Is(err, temporal.ErrNotRunning) {
-		return fmt.Errorf("%w: nobody has a host", err)
+		return a.thisHost(names, err)
 	}
 	if err != nil {
 		return err
@@ -73,6 +76,23 @@ func (a *app) hosts(ctx context.Context, names []string) error {
 		rows = append(rows, row)
 	}
 	return a.showHosts(rows)
+}
+
+// thisHost shows what can be said without a Temporal server: who holds this machine.
+func (a *app) thisHost(names []string, without error) error {
+	own, err := hostName("")
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 && !slices.Equal(names, []string{own}) {
+		return without
+	}
+	row := hostRow{Host: own, Workers: []hostWorker{}, Waiting: []activities.Claim{}}
+	if row.Machine, err = host.Held(host.LockDir()); err != nil {
+		return err
+	}
+	printf(a.stderr, "%v\n", without)
+	return a.showHosts([]hostRow{row})
 }
 
 // hostNames lists the hosts that ever had a lease, and this machine.
@@ -101,16 +121,25 @@ func (s *session) hostNames(ctx context.Context) ([]string, error) {
 }
 
 // hostRow asks for one host's workers and lease.
-func (s *session) hostRow(ctx context.Context, host string) (hostRow, error) {
-	row := hostRow{Host: host, Workers: []hostWorker{}, Waiting: []activities.Claim{}}
-	queue, err := s.client.DescribeTaskQueue(ctx, workflows.HostQueue(host), enumspb.TASK_QUEUE_TYPE_ACTIVITY)
+func (s *session) hostRow(ctx context.Context, name string) (hostRow, error) {
+	row := hostRow{Host: name, Workers: []hostWorker{}, Waiting: []activities.Claim{}}
+	local, err := isThisHost(name)
 	if err != nil {
-		return row, fmt.Errorf("ask for the workers of %s: %w", host, err)
+		return row, err
+	}
+	if local {
+		if row.Machine, err = host.Held(host.LockDir()); err != nil {
+			return row, err
+		}
+	}
+	queue, err := s.client.DescribeTaskQueue(ctx, workflows.HostQueue(name), enumspb.TASK_QUEUE_TYPE_ACTIVITY)
+	if err != nil {
+		return row, fmt.Errorf("ask for the workers of %s: %w", name, err)
 	}
 	for _, poller := range queue.GetPollers() {
 		row.Workers = append(row.Workers, hostWorker{poller.GetIdentity(), poller.GetLastAccessTime().AsTime()})
 	}
-	state, err := s.lease(ctx, host)
+	state, err := s.lease(ctx, name)
 	if err != nil {
 		row.Problem = err.Error()
 		return row, nil
@@ -161,6 +190,9 @@ func (a *app) showHosts(rows []hostRow) error {
 			if a.format == "table" {
 				since = humanize.Time(row.Holder.Since)
 			}
+		}
+		if m := row.Machine; m != nil && (row.Holder == nil || claimant(activities.Claim{Execution: row.Holder.Execution}) != m.RunID) {
+			holder += "\nmachine held by " + m.String()
 		}
 		var waiting, workers []string
 		for i, claim := range row.Waiting {

@@ -66,6 +66,16 @@ func TestWrongInputIsUsage(t *testing.T) {
 		{[]string{"engines", "redish"}, "redis"},
 		{[]string{"list", "--limit", "0"}, "--limit"},
 		{[]string{"show"}, "arg"},
+		{[]string{"plan", "--matrix", "all-engine"}, "all-engines"},
+		{[]string{"plan", "--matrix", "all-engines", "-s", "10"}, "--samples does not go with --matrix"},
+		{[]string{"run", "--matrix", "all-engines", "--host", "a,b"}, "s3://"},
+		{[]string{"run", "--matrix", "all-engines", "--host", "a,,b"}, "--host"},
+		{[]string{"schedule"}, "--matrix"},
+		{[]string{"schedule", "--matrix", "all-engines", "--note", "x"}, "give --cron"},
+		{[]string{"schedule", "--matrix", "all-engines", "--cron", "0 2 * *"}, "five fields"},
+		{[]string{"schedule", "--matrix", "all-engines", "--cron", "0 2 * * *", "--time-zone", "Mars/Base"}, "Mars/Base"},
+		{[]string{"schedule", "--matrix", "all-engines", "--cron", "0 2 * * *", "--catch-up", "1s"}, "at least a minute"},
+		{[]string{"pull", "../etc"}, "../etc"},
 		{[]string{"show", "../etc"}, "../etc"},
 	} {
 		code, out, errs := call(t, test.args...)

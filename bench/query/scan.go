@@ -90,4 +90,6 @@ type Index struct {
 	Unique bool   `json:"unique,omitempty"`
 	// Raw is the engine's own name of an index type in a crud-bench file, e.g. "gin"; empty when the kind decides.
 	Raw string `json:"raw,omitempty"`
+	// Own tells that the scan's condition is in the engines' own words: a full-text index then has to be of the form that those find it by.
+	Own bool `json:"own,omitempty"`
 }

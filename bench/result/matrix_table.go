@@ -40,8 +40,8 @@ func (m *Matrix) groups() (all []group, others []MatrixCell) {
 // heading says what the cells of a group have in common.
 func (g group) heading() string {
 	c := g.class
-	return fmt.Sprintf("%s, durability tier %s, %s rows of corpus %.8s, %s keys, %d × %d in flight, host %s", c.workload, c.tier, comma(c.rows), c.corpus,
-		c.key, c.clients, c.threads, c.host)
+	return fmt.Sprintf("%s, durability tier %s, %s rows of corpus %.8s, %s keys, %d × %d in flight, host %s (fingerprint %.8s)", c.workload, c.tier, comma(c.rows),
+		c.corpus, c.key, c.clients, c.threads, c.host, c.hostDigest)
 }
 
 // columns names the cells: by their engine, and by their variant too where an engine has several.
@@ -179,7 +179,7 @@ func (c MatrixCell) line() string {
 }
 
 const (
-	sideBySide = "Only numbers that may be compared stand side by side: same rows, durability tier, load, host and build."
+	sideBySide = "Only numbers that may be compared stand side by side: same rows, durability tier, load, build, and host as it was set up then."
 	noNumbers  = "Without numbers:"
 )
 

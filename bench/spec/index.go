@@ -16,7 +16,7 @@ var indexKinds = []query.IndexKind{query.Ordered, query.Elements, query.FullText
 
 // index resolves the index of a scan, nil when it has none or is asked to do without.
 func (b *builder) index(entry ScanEntry, path string) *query.Index {
-	index := &query.Index{Name: indexName(entry.ID), Kind: query.Ordered}
+	index := &query.Index{Name: indexName(entry.ID), Kind: query.Ordered, Own: entry.Condition != nil}
 	var fields []string
 	skip := b.skipIndexes
 	b.exclusive(path, "index", entry.Index != nil, "with_index", entry.WithIndex != nil)

@@ -20,7 +20,7 @@ func (h Harness) deepEdges() map[string]any {
 		lists[name] = []any{expr, expr}
 		value[name+"_list"] = []any{expr, expr, expr}
 	}
-	odd := map[string]any{"50%": "string:0..2100", `"`: "int"}
+	odd := map[string]any{"50%": "string:0..2100"}
 	if h.NoDots == "" {
 		odd["a.b"] = "int"
 	}

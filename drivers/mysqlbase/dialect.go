@@ -98,20 +98,10 @@ func (dialect) Literal(c sqlrender.Column, l query.Literal) (query.Literal, erro
 // Text uses LIKE but for the beginning of a text, which an ordinary index serves only as a range.
 func (d dialect) Text(b *sqlrender.Builder, op query.Op, c sqlrender.Column, text string) error {
 	value, err := d.Value(c)
-	if err != nil {
-		return err
+	if err == nil {
+		b.Like(op, value, text)
 	}
-	pattern := "%" + sqlrender.EscapeLike(text)
-	switch op {
-	case query.Prefix:
-		b.Range(value, text)
-		return nil
-	case query.Contains:
-		pattern += "%"
-	}
-	b.Write(value, " LIKE ")
-	b.Bind(query.Literal{Kind: corpus.String, Text: pattern})
-	return nil
+	return err
 }
 
 // Elements uses the functions for JSON arrays, which MySQL's multi-valued indexes serve: a condition for each value of HasAll, of which the server

@@ -195,24 +195,9 @@ func (s *schema) cells() sqlrender.Cells {
 		Template: s.template,
 		Key:      func(cell []byte) (corpus.Key, error) { return decodeKey(s.key, cell) },
 		Value:    decodeCell,
-		Group:    decodeGroup,
+		Group:    sqlrender.GroupOf(decodeCell, corpus.DateTime, corpus.UUID),
 		Number:   decodeNumber,
 	}
-}
-
-// decodeGroup reads the value that a group's rows have in common.
-func decodeGroup(c sqlrender.Column, cell []byte) (query.Literal, error) {
-	var row corpus.Row
-	var v corpus.Value
-	field := *c.Field
-	field.Name = ""
-	var err error
-	if c.Nested() && (field.Kind == corpus.DateTime || field.Kind == corpus.UUID) {
-		err = corpus.ParseJSON(&field, strconv.AppendQuote(nil, string(cell)), &row, &v)
-	} else {
-		err = decodeCell(&field, cell, &row, &v)
-	}
-	return query.LiteralOf(&v), err
 }
 
 // decodeNumber reads an aggregate: sums and averages of whole numbers and decimals, and extremes of decimals, are decimals and come as texts.

@@ -92,20 +92,10 @@ func checkText(path query.Path, text string) error {
 // Text uses LIKE but for the beginning of a text, which an ordinary index serves only as a range.
 func (d dialect) Text(b *sqlrender.Builder, op query.Op, c sqlrender.Column, text string) error {
 	value, err := d.Value(c)
-	if err != nil {
-		return err
+	if err == nil {
+		b.Like(op, value, text)
 	}
-	pattern := "%" + sqlrender.EscapeLike(text)
-	switch op {
-	case query.Prefix:
-		b.Range(value, text)
-		return nil
-	case query.Contains:
-		pattern += "%"
-	}
-	b.Write(value, " LIKE ")
-	b.Bind(query.Literal{Kind: corpus.String, Text: pattern})
-	return nil
+	return err
 }
 
 // Elements uses containment, which a GIN index serves.

@@ -167,8 +167,11 @@ func (s *scan) compose() (err error) {
 			return err
 		}
 	}
-	// Rows come in binary. Aggregates come as text, which is exact and short whatever type PostgreSQL chose for them, after a group's value in binary.
+	// Rows come in binary. Counts and aggregates come as text, which is exact and short whatever type PostgreSQL chose for them, after a group's value
+	// in binary.
 	switch {
+	case s.Counted():
+		b = append(b, 0, 1, 0, 0)
 	case !s.Grouped():
 		b = append(b, 0, 1, 0, 1)
 	default:
@@ -205,7 +208,7 @@ func appendLiteral(dst []byte, l query.Literal) ([]byte, error) {
 // Scan runs the statement and receives all rows.
 func (c *client) Scan(ctx context.Context, statement drivers.Statement, answer *drivers.Answer) error {
 	s := statement.(*scan)
-	single := s.Counted() || s.Grouped() && s.Group == nil
+	single := s.Single()
 	keep, each := answer.Keep, answer.Each
 	if single {
 		answer.Keep, answer.Each = true, nil // the line is no row of the table
@@ -213,7 +216,7 @@ func (c *client) Scan(ctx context.Context, statement drivers.Statement, answer *
 	err := c.receive(ctx, answer, func(request []byte) ([]byte, error) { return append(request, s.request...), nil })
 	answer.Keep, answer.Each = keep, each
 	if err == nil && single {
-		err = finish(s, answer)
+		err = c.database.schema.cells(c.database.corpus).Finish(s.Statement, answer)
 	}
 	if err != nil {
 		return fmt.Errorf("scan %s: %w", s.Scan.ID, err)
@@ -254,31 +257,6 @@ func (c *client) receive(ctx context.Context, answer *drivers.Answer, request fu
 	return err
 }
 
-// finish takes the number out of the answer to a count, and leaves out the line that SQL returns for aggregates of no rows.
-func finish(s *scan, answer *drivers.Answer) error {
-	if s.Counted() {
-		if len(answer.Ends) != 1 || len(answer.Bytes) != 8 {
-			return fmt.Errorf("the answer to a count has %d cells and %d bytes", len(answer.Ends), len(answer.Bytes))
-		}
-		n := int64(binary.BigEndian.Uint64(answer.Bytes))
-		answer.Reset()
-		answer.Count, answer.Size = n, 8
-		return nil
-	}
-	start := 0
-	for i, end := range answer.Ends {
-		// No row was aggregated: a count is 0, anything else is NULL.
-		if end < 0 || s.Values[i].Field == nil && string(answer.Bytes[start:end]) == "0" {
-			answer.Reset()
-			return nil
-		}
-		start = end
-	}
-	size := answer.Size
-	answer.Rows, answer.Size = 0, 0
-	return answer.Row(size)
-}
-
 // DecodeScan takes the cells apart.
 func (c *client) DecodeScan(statement drivers.Statement, answer *drivers.Answer, each func(corpus.Key, *corpus.Row) error) error {
 	s := statement.(*scan)
@@ -290,94 +268,25 @@ func (c *client) DecodeScan(statement drivers.Statement, answer *drivers.Answer,
 
 // decodeRows reads rows of a key and, when they are full, of all columns.
 func (c *client) decodeRows(answer *drivers.Answer, full bool, each func(corpus.Key, *corpus.Row) error) error {
-	schema := c.database.schema
-	width := 1
-	if full {
-		width += len(schema.columns)
-	}
-	if len(answer.Ends)%width != 0 {
-		return fmt.Errorf("the answer has %d cells, which is no multiple of the %d of a row", len(answer.Ends), width)
-	}
-	var row corpus.Row
-	start := 0
-	for at := 0; at < len(answer.Ends); at += width {
-		if answer.Ends[at] < 0 {
-			return fmt.Errorf("the answer has a row without a key")
-		}
-		// The binary forms of the keys' types are those that order them.
-		key, err := corpus.ParseKey(c.database.corpus.KeyKind(), answer.Bytes[start:answer.Ends[at]])
-		if err != nil {
-			return fmt.Errorf("key: %w", err)
-		}
-		start = answer.Ends[at]
-		row.Reset(schema.template)
-		for i := range width - 1 {
-			end := answer.Ends[at+1+i]
-			if end < 0 {
-				continue
-			}
-			f := schema.columns[i].field
-			if err := decodeCell(f, answer.Bytes[start:end], &row, &row.Columns[i]); err != nil {
-				return fmt.Errorf("column %s: %w", f.Name, err)
-			}
-			start = end
-		}
-		if err := each(key, &row); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.database.schema.cells(c.database.corpus).Rows(answer, full, each)
 }
 
 // DecodeGroups reads a line for each group.
 func (c *client) DecodeGroups(statement drivers.Statement, answer *drivers.Answer) (groups []query.Group, err error) {
-	s := statement.(*scan)
-	width := len(s.Values)
-	if s.Group != nil {
-		width++
-	}
-	if !s.Grouped() || len(answer.Ends)%width != 0 {
-		return nil, fmt.Errorf("scan %s: the answer has %d cells, which are not groups of %d", s.Scan.ID, len(answer.Ends), width)
-	}
-	start := 0
-	for at := 0; at < len(answer.Ends); at += width {
-		var group query.Group
-		for i, end := range answer.Ends[at : at+width] {
-			if end < 0 {
-				return nil, fmt.Errorf("scan %s: a group has a cell that is NULL", s.Scan.ID)
-			}
-			cell := answer.Bytes[start:end]
-			start = end
-			if i == 0 && s.Group != nil {
-				if group.Key, err = groupKey(s.Group, cell); err != nil {
-					return nil, fmt.Errorf("scan %s: group: %w", s.Scan.ID, err)
-				}
-				continue
-			}
-			value, err := strconv.ParseFloat(string(cell), 64)
-			if err != nil {
-				return nil, fmt.Errorf("scan %s: aggregate %q: %w", s.Scan.ID, cell, err)
-			}
-			group.Values = append(group.Values, value)
-		}
-		groups = append(groups, group)
-	}
-	return groups, nil
+	return c.database.schema.cells(c.database.corpus).Groups(statement.(*scan).Statement, answer)
 }
 
-// groupKey reads the value that a group's rows have in common.
-func groupKey(c *sqlrender.Column, cell []byte) (query.Literal, error) {
-	var row corpus.Row
-	var v corpus.Value
-	field := *c.Field
-	field.Name = ""
-	var err error
-	if c.Nested() && field.Kind == corpus.DateTime {
-		err = corpus.ParseJSON(&field, strconv.AppendQuote(nil, string(cell)), &row, &v)
-	} else {
-		err = decodeCell(&field, cell, &row, &v)
+// cells reads the cells of answers. The binary forms of the keys' types are those that order them; numbers are text.
+func (s *schema) cells(c *corpus.Corpus) sqlrender.Cells {
+	return sqlrender.Cells{
+		Template: s.template,
+		Key:      func(cell []byte) (corpus.Key, error) { return corpus.ParseKey(c.KeyKind(), cell) },
+		Value:    decodeCell,
+		Group:    sqlrender.GroupOf(decodeCell, corpus.DateTime),
+		Number: func(_ query.Func, _ sqlrender.Column, cell []byte) (float64, error) {
+			return strconv.ParseFloat(string(cell), 64)
+		},
 	}
-	return query.LiteralOf(&v), err
 }
 
 var _ drivers.Scanner = (*client)(nil)

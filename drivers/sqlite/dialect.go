@@ -54,14 +54,24 @@ func noBase64(path query.Path) error {
 
 // jsonPath is the place of a nested value in its document, as a literal of SQL.
 func jsonPath(c sqlrender.Column) (string, error) {
+	if err := writable(c.Path); err != nil {
+		return "", err
+	}
 	path := "$"
 	for _, name := range c.Path[1:] {
-		if strings.ContainsAny(name, `"\`) {
-			return "", drivers.Unsupported{Why: fmt.Sprintf(`SQLite's JSON paths have no way to write the name %q`, name)}
-		}
 		path += `."` + name + `"`
 	}
 	return "'" + strings.ReplaceAll(path, "'", "''") + "'", nil
+}
+
+// writable refuses a nested value whose name is none in SQLite's JSON paths.
+func writable(path query.Path) error {
+	for i, name := range path {
+		if i > 0 && strings.ContainsAny(name, `"\`) {
+			return drivers.Unsupported{Why: fmt.Sprintf(`SQLite's JSON paths have no way to write the name %q`, name)}
+		}
+	}
+	return nil
 }
 
 // Literal gives a literal the type that a column of its kind has, or that it has in JSON.

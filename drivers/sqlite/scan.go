@@ -25,6 +25,19 @@ func (c *client) CanScan(s *query.Scan) error {
 	if s.Raw != nil {
 		return sqlrender.CanRaw(assumed, s.Raw)
 	}
+	for _, o := range s.Order {
+		if err := writable(o.Path); err != nil {
+			return err
+		}
+	}
+	for _, a := range s.Aggregates {
+		if err := writable(a.Path); err != nil {
+			return err
+		}
+	}
+	if err := writable(s.GroupBy); err != nil {
+		return err
+	}
 	return can(s.Where)
 }
 
@@ -32,6 +45,9 @@ func (c *client) CanScan(s *query.Scan) error {
 func can(p *query.Predicate) error {
 	if p == nil {
 		return nil
+	}
+	if err := writable(p.Path); err != nil {
+		return err
 	}
 	if p.Op == query.MatchAll || p.Op == query.MatchAny {
 		return canMatch()
@@ -154,9 +170,9 @@ func (c *client) Scan(ctx context.Context, statement drivers.Statement, answer *
 		return err
 	}
 	s := statement.(*scan)
-	err = r.receive(ctx, r.scans[s], answer, s.Counted() || s.Grouped() && s.Group == nil)
-	if err == nil {
-		err = finish(s, answer)
+	err = r.receive(ctx, r.scans[s], answer, s.Single())
+	if err == nil && s.Single() {
+		err = c.cells().Finish(s.Statement, answer)
 	}
 	c.readers <- r
 	if err != nil {
@@ -207,45 +223,6 @@ func (r *reader) steps(ctx context.Context, on *statement, answer *drivers.Answe
 	}
 }
 
-// finish takes the number out of the answer to a count, and leaves out the line that SQL returns for aggregates of no rows.
-func finish(s *scan, answer *drivers.Answer) error {
-	switch {
-	case s.Counted():
-		if len(answer.Ends) != 1 || len(answer.Bytes) != 8 {
-			return fmt.Errorf("the answer to a count has %d cells and %d bytes", len(answer.Ends), len(answer.Bytes))
-		}
-		n := int64(binary.LittleEndian.Uint64(answer.Bytes))
-		answer.Reset()
-		answer.Count, answer.Size = n, 8
-	case s.Grouped() && s.Group == nil:
-		if ofNothing(s, answer) {
-			answer.Reset()
-			return nil
-		}
-		size := int64(len(answer.Bytes))
-		if answer.Each != nil {
-			return answer.Row(size)
-		}
-		answer.Chunk(1, size)
-	}
-	return nil
-}
-
-// ofNothing tells that no row was aggregated: a count is 0, anything else is NULL.
-func ofNothing(s *scan, answer *drivers.Answer) bool {
-	start := 0
-	for i, end := range answer.Ends {
-		if end < 0 {
-			return true
-		}
-		if s.Values[i].Field == nil && binary.LittleEndian.Uint64(answer.Bytes[start:end]) == 0 {
-			return true
-		}
-		start = end
-	}
-	return false
-}
-
 // DecodeScan takes the cells apart.
 func (c *client) DecodeScan(statement drivers.Statement, answer *drivers.Answer, each func(corpus.Key, *corpus.Row) error) error {
 	s := statement.(*scan)
@@ -257,43 +234,31 @@ func (c *client) DecodeScan(statement drivers.Statement, answer *drivers.Answer,
 
 // decodeRows reads rows of a key and, when they are full, of all columns.
 func (c *client) decodeRows(answer *drivers.Answer, full bool, each func(corpus.Key, *corpus.Row) error) error {
-	schema := c.database.schema
-	columns := schema.template.Columns()
-	width := 1
-	if full {
-		width += len(columns)
-	}
-	if len(answer.Ends)%width != 0 {
-		return fmt.Errorf("sqlite: the answer has %d cells, which is no multiple of the %d of a row", len(answer.Ends), width)
-	}
-	var row corpus.Row
+	return c.cells().Rows(answer, full, each)
+}
+
+// DecodeGroups reads a line for each group.
+func (c *client) DecodeGroups(statement drivers.Statement, answer *drivers.Answer) (groups []query.Group, err error) {
+	return c.cells().Groups(statement.(*scan).Statement, answer)
+}
+
+// cells reads the cells of answers, for one goroutine.
+func (c *client) cells() sqlrender.Cells {
 	var ordered []byte
-	start := 0
-	for at := 0; at < len(answer.Ends); at += width {
-		if answer.Ends[at] < 0 {
-			return fmt.Errorf("sqlite: the answer has a row without a key")
-		}
-		key, err := decodeKey(c.database.config.Corpus.KeyKind(), answer.Bytes[start:answer.Ends[at]], &ordered)
-		if err != nil {
-			return fmt.Errorf("sqlite: key: %w", err)
-		}
-		start = answer.Ends[at]
-		row.Reset(schema.template)
-		for i := range width - 1 {
-			end := answer.Ends[at+1+i]
-			if end < 0 {
-				continue
+	return sqlrender.Cells{
+		Template: c.database.schema.template,
+		Key: func(cell []byte) (corpus.Key, error) {
+			return decodeKey(c.database.config.Corpus.KeyKind(), cell, &ordered)
+		},
+		Value: decodeCell,
+		Group: sqlrender.GroupOf(decodeCell, corpus.DateTime, corpus.UUID),
+		Number: func(f query.Func, c sqlrender.Column, cell []byte) (float64, error) {
+			if len(cell) != 8 {
+				return 0, fmt.Errorf("a number has %d bytes", len(cell))
 			}
-			if err := decodeCell(&columns[i], answer.Bytes[start:end], &row, &row.Columns[i]); err != nil {
-				return fmt.Errorf("sqlite: column %q: %w", columns[i].Name, err)
-			}
-			start = end
-		}
-		if err := each(key, &row); err != nil {
-			return err
-		}
+			return aggregate(f, c, binary.LittleEndian.Uint64(cell)), nil
+		},
 	}
-	return nil
 }
 
 // decodeKey reads a key's cell; ordered is memory for its byte form.
@@ -306,67 +271,6 @@ func decodeKey(kind corpus.KeyKind, cell []byte, ordered *[]byte) (corpus.Key, e
 	}
 	*ordered = binary.BigEndian.AppendUint64((*ordered)[:0], binary.LittleEndian.Uint64(cell))
 	return corpus.ParseKey(kind, *ordered)
-}
-
-// DecodeGroups reads a line for each group.
-func (c *client) DecodeGroups(statement drivers.Statement, answer *drivers.Answer) (groups []query.Group, err error) {
-	s := statement.(*scan)
-	width := len(s.Values)
-	if s.Group != nil {
-		width++
-	}
-	if !s.Grouped() || len(answer.Ends)%width != 0 {
-		return nil, fmt.Errorf("scan %s: the answer has %d cells, which are not groups of %d", s.Scan.ID, len(answer.Ends), width)
-	}
-	start := 0
-	for at := 0; at < len(answer.Ends); {
-		group := query.Group{}
-		cell := func() ([]byte, error) {
-			end := answer.Ends[at]
-			if at++; end < 0 {
-				return nil, fmt.Errorf("a cell is NULL")
-			}
-			data := answer.Bytes[start:end]
-			start = end
-			return data, nil
-		}
-		if s.Group != nil {
-			data, err := cell()
-			if err == nil {
-				group.Key, err = groupKey(s.Group, data)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("scan %s: group: %w", s.Scan.ID, err)
-			}
-		}
-		for i := range s.Values {
-			data, err := cell()
-			if err != nil || len(data) != 8 {
-				return nil, fmt.Errorf("scan %s: aggregate %d: %d bytes, %w", s.Scan.ID, i, len(data), err)
-			}
-			group.Values = append(group.Values, aggregate(s.Scan.Aggregates[i].Func, s.Values[i], binary.LittleEndian.Uint64(data)))
-		}
-		groups = append(groups, group)
-	}
-	return groups, nil
-}
-
-// groupKey reads the value that a group's rows have in common.
-func groupKey(c *sqlrender.Column, data []byte) (query.Literal, error) {
-	var row corpus.Row
-	var v corpus.Value
-	field := *c.Field
-	field.Name = ""
-	var err error
-	if c.Nested() && (field.Kind == corpus.DateTime || field.Kind == corpus.UUID) {
-		err = corpus.ParseJSON(&field, strconv.AppendQuote(nil, string(data)), &row, &v)
-	} else {
-		err = decodeCell(&field, data, &row, &v)
-	}
-	if err != nil {
-		return query.Literal{}, err
-	}
-	return query.LiteralOf(&v), nil
 }
 
 // aggregate turns the eight bytes of a number into the nearest float64: an integer is exact, also one that stands for decimals.

@@ -39,6 +39,20 @@ func (b *Builder) BindList(literals []query.Literal) {
 	}
 }
 
+// Like compares a text by LIKE with what it ends with or contains, and by a range with what it begins with.
+func (b *Builder) Like(op query.Op, value, text string) {
+	pattern := "%" + EscapeLike(text)
+	switch op {
+	case query.Prefix:
+		b.Range(value, text)
+		return
+	case query.Contains:
+		pattern += "%"
+	}
+	b.Write(value, " LIKE ")
+	b.Bind(query.Literal{Kind: corpus.String, Text: pattern})
+}
+
 // Range writes the condition that a text which compares by bytes begins with the prefix: that it lies between the prefix and the next text
 // that does not begin with it. An index can serve that.
 func (b *Builder) Range(value, prefix string) {

@@ -3,6 +3,8 @@ package sqlrender
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
@@ -20,6 +22,23 @@ type Cells struct {
 	Group func(c Column, cell []byte) (query.Literal, error)
 	// Number reads an aggregate over the column, as the nearest float64.
 	Number func(f query.Func, c Column, cell []byte) (float64, error)
+}
+
+// GroupOf makes Cells.Group of Cells.Value. Nested values of the kinds in texts come as they stand in JSON, without the quotes.
+func GroupOf(value func(f *corpus.Field, cell []byte, row *corpus.Row, v *corpus.Value) error, texts ...corpus.Kind) func(Column, []byte) (query.Literal, error) {
+	return func(c Column, cell []byte) (query.Literal, error) {
+		var row corpus.Row
+		var v corpus.Value
+		field := *c.Field
+		field.Name = ""
+		var err error
+		if c.Nested() && slices.Contains(texts, field.Kind) {
+			err = corpus.ParseJSON(&field, strconv.AppendQuote(nil, string(cell)), &row, &v)
+		} else {
+			err = value(&field, cell, &row, &v)
+		}
+		return query.LiteralOf(&v), err
+	}
 }
 
 // Rows hands each row of the answer to each: its key, which is the first cell, and, when the rows are full, the columns of the template, which

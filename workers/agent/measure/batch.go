@@ -38,10 +38,7 @@ func rowsAfter(step plan.Step, samples int64) *int64 {
 	if !ok {
 		return nil
 	}
-	var n int64
-	for _, r := range rows {
-		n += r.To - r.From
-	}
+	n := total(rows)
 	return &n
 }
 

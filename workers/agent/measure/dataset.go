@@ -7,6 +7,7 @@ import (
 
 	"github.com/durabench/durabench/bench/load"
 	"github.com/durabench/durabench/bench/plan"
+	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/workers/agent"
 )
@@ -101,7 +102,7 @@ func (s *session) inspect(ctx context.Context, task agent.Task) (lost string, er
 		s.mark = found
 	}
 	rows, err := s.database.count(ctx)
-	want := s.rowsOf(task.Step)
+	want := total(s.needed(task.Step))
 	switch {
 	case err != nil:
 		return "", err
@@ -120,33 +121,42 @@ func (s *session) sampleContent(ctx context.Context, task agent.Task) (wrong str
 		return "", fmt.Errorf("connect to %s: %w", s.where(), err)
 	}
 	task.Say("comparing rows with what must be there")
-	found, err := s.readBack(ctx, readback{samples: s.rowsOf(task.Step), version: versionOf(task.Step.Needs), tail: tailRows}, load.VerifySample)
-	switch {
-	case err != nil:
-		return "", err
-	case found.wrong > 0 && len(found.examples) > 0:
-		e := found.examples[0]
-		return fmt.Sprintf("%d of %d rows compared are not what they must be, such as row %d: want %s, got %s", found.wrong, found.checked, e.Index, e.Want, e.Got), nil
-	case found.wrong > 0:
-		return fmt.Sprintf("%d of %d rows compared are not what they must be", found.wrong, found.checked), nil
+	for _, r := range s.needed(task.Step) {
+		found, err := s.readBack(ctx, readback{first: r.From, samples: r.To - r.From, version: r.Version, tail: tailRows}, load.VerifySample)
+		switch {
+		case err != nil:
+			return "", err
+		case found.wrong > 0 && len(found.examples) > 0:
+			e := found.examples[0]
+			return fmt.Sprintf("%d of %d rows compared are not what they must be, such as row %d: want %s, got %s",
+				found.wrong, found.checked, e.Index, e.Want, e.Got), nil
+		case found.wrong > 0:
+			return fmt.Sprintf("%d of %d rows compared are not what they must be", found.wrong, found.checked), nil
+		}
 	}
 	return "", nil
 }
 
-// rowsOf is how many rows there are before a step that needs some.
+// needed is the rows that a step needs.
+func (s *session) needed(step plan.Step) spec.RowSet {
+	rows, _ := step.Needs.RowSet(s.setup.Spec.Samples)
+	return rows
+}
+
+// total is how many rows there are in a set.
+func total(rows spec.RowSet) (n int64) {
+	for _, r := range rows {
+		n += r.To - r.From
+	}
+	return n
+}
+
+// rowsOf is how many rows a step works on.
 func (s *session) rowsOf(step plan.Step) int64 {
 	if step.Rows > 0 {
 		return step.Rows
 	}
 	return s.setup.Spec.Samples
-}
-
-// versionOf is the version of every row in a state of the dataset.
-func versionOf(state plan.State) uint32 {
-	if state == plan.Updated || state == plan.Stirred {
-		return 1
-	}
-	return 0
 }
 
 // since writes a duration for a note.

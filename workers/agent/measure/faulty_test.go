@@ -91,6 +91,7 @@ func (c *faultyClient) Create(ctx context.Context, key corpus.Key, row *corpus.R
 	case c.fault == "create fails":
 		return errors.New("disk is full")
 	case c.fault == "slow":
+		c.calls.Add(1)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -22,7 +22,8 @@ const (
 
 // readback is the check, off the clock, that what a leg wrote is there.
 type readback struct {
-	samples int64  // rows that the leg covered
+	samples int64  // rows that the leg covered,
+	first   int64  // from this one on
 	version uint32 // that they must have
 	// absent tells that the rows must be gone.
 	absent bool
@@ -115,7 +116,7 @@ func (b *backReader) Ready(slot int, n uint64) error {
 	case b.spread < total:
 		index = n * total / b.spread
 	}
-	return b.reader.Ready(slot, index)
+	return b.reader.Ready(slot, uint64(b.of.first)+index)
 }
 
 // Do reads the row; that there is none is an answer like another.

@@ -8,7 +8,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/result"
+	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/workers/agent"
 )
@@ -28,17 +30,19 @@ const (
 // goes on where it was. The leg's result will say that it happened, and for what cause and why.
 func (s *session) rebuild(ctx context.Context, task agent.Task, cause, why string) error {
 	begun := time.Now()
-	version, rows := versionOf(task.Step.Needs), uint64(s.rowsOf(task.Step))
-	s.logger.Warn("rows are loaded again", "step", task.Step.ID, "rows", rows, "version", version, "because", why)
-	from, err := s.resume(ctx, version, rows)
+	needed := s.needed(task.Step)
+	s.logger.Warn("rows are loaded again", "step", task.Step.ID, "rows", plan.Rows(needed), "because", why)
+	from, err := s.resume(ctx, needed)
 	if err != nil {
 		return err
 	}
 	if err := s.database.connect(ctx, s.setup.Spec.Clients, task.Say); err != nil {
 		return fmt.Errorf("connect to %s: %w", s.where(), err)
 	}
-	if err := s.load(ctx, task, from, rows, version); err != nil {
-		return fmt.Errorf("load the rows of %s again: %w", s.where(), err)
+	for _, r := range needed {
+		if err := s.load(ctx, task, max(from, uint64(r.From)), uint64(r.To), r.Version); err != nil {
+			return fmt.Errorf("load the rows of %s again: %w", s.where(), err)
+		}
 	}
 	if err := s.loaded(ctx, task); err != nil {
 		return err
@@ -46,7 +50,11 @@ func (s *session) rebuild(ctx context.Context, task agent.Task, cause, why strin
 	if err := s.keep(ctx, mark{Run: s.setup.RunID, Generation: s.generation()}); err != nil {
 		return err
 	}
-	note := fmt.Sprintf("%s; %d rows at version %d were loaded again before the leg, off its clock, in %v", why, rows, version, since(begun))
+	rows := fmt.Sprintf("%d rows", total(needed))
+	if len(needed) == 1 {
+		rows += fmt.Sprintf(" at version %d", needed[0].Version)
+	}
+	note := fmt.Sprintf("%s; %s were loaded again before the leg, off its clock, in %v", why, rows, since(begun))
 	if from > 0 {
 		note += fmt.Sprintf("; the first %d of them by a load that was cut short and went on", from)
 	}
@@ -54,13 +62,19 @@ func (s *session) rebuild(ctx context.Context, task agent.Task, cause, why strin
 	return nil
 }
 
-// resume returns the row from which on to load: where an earlier load of the same rows was cut short, else the first of an empty table.
-func (s *session) resume(ctx context.Context, version uint32, rows uint64) (from uint64, err error) {
+// resume returns the row from which on to load: where an earlier load of the same rows was cut short, else the first of an empty table. Rows of several
+// versions, which batches leave, are loaded from the first on.
+func (s *session) resume(ctx context.Context, needed spec.RowSet) (from uint64, err error) {
 	found, _, err := s.foundMark(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if found != nil && found.Run == s.setup.RunID && found.Generation >= s.generation() && found.Loading != nil &&
+	var version uint32
+	var rows uint64
+	if len(needed) == 1 && needed[0].From == 0 {
+		version, rows = needed[0].Version, uint64(needed[0].To)
+	}
+	if rows > 0 && found != nil && found.Run == s.setup.RunID && found.Generation >= s.generation() && found.Loading != nil &&
 		found.Loading.Version == version && found.Loading.Of == rows {
 		s.mark = found
 		return found.Loading.Rows, nil
@@ -111,7 +125,7 @@ func (s *session) loaded(ctx context.Context, task agent.Task) error {
 	if err != nil {
 		return err
 	}
-	if want := s.rowsOf(task.Step); rows != nil && *rows != want {
+	if want := total(s.needed(task.Step)); rows != nil && *rows != want {
 		return &problem{agent.ErrorDataset, fmt.Errorf("after its rows were loaded again %s holds %d rows where the step needs %d", s.where(), *rows, want)}
 	}
 	wrong, err := s.sampleContent(ctx, task)

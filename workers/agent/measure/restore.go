@@ -72,7 +72,7 @@ func (s *session) writeAll(ctx context.Context, task agent.Task) error {
 	if err := s.load(ctx, task, 0, uint64(rows), task.Step.Version); err != nil {
 		return fmt.Errorf("write the rows of %s again: %w", s.where(), err)
 	}
-	return nil
+	return s.keep(ctx, mark{Run: s.setup.RunID, Generation: s.generation()}) // which says no more how far it is
 }
 
 // settleBack gives the rows that a mixed leg has updated their own contents again and removes those that it has added.

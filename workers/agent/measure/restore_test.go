@@ -173,7 +173,7 @@ func TestLoadThatIsCutShortGoesOnWhereItWas(t *testing.T) {
 	db, err := s.open(ctx)
 	require.NoError(t, err)
 	s.database = db
-	from, err := s.resume(ctx, 1, rows)
+	from, err := s.resume(ctx, spec.RowSet{{To: rows, Version: 1}})
 	require.NoError(t, err)
 	require.Zero(t, from)
 	require.NoError(t, db.connect(ctx, 1, task.Say))

@@ -250,7 +250,12 @@ func TestCancelledLegIsInterrupted(t *testing.T) {
 	r := faulty(t, "slow", func(s *spec.Spec) { s.Samples = 100_000 })
 	r.must("prepare")
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(100*time.Millisecond, cancel)
+	go func() {
+		for r.session.database.clients[0].(*faultyClient).calls.Load() < 5 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
 	leg := r.do(ctx, "create").Leg
 	require.Equal(t, result.Interrupted, leg.Verdict)
 	require.Positive(t, leg.Measured.OK)
