@@ -200,9 +200,8 @@ func TestFollowingOperationsAreTimedApart(t *testing.T) {
 }
 
 func TestFollowingOperationsFail(t *testing.T) {
-	calls := 0
 	fail := func(_ context.Context, i int) error {
-		if calls++; i == 1 {
+		if i == 1 {
 			return errRefused
 		}
 		return nil
