@@ -248,6 +248,10 @@ func (r *bystander) kill(victims ...victim) (killed []victim) {
 			r.t.Fatal(err)
 		}
 	}
+	// A process is gone some time after it was killed. What goes on before that would have it still there.
+	poll(r.t, time.Minute, time.Millisecond, "the killed processes are gone", func() bool {
+		return !slices.ContainsFunc(pids, runs)
+	})
 	if slices.Contains(victims, workerOf) {
 		<-r.upEnds
 		r.serve()
@@ -300,6 +304,15 @@ func (r *bystander) servers() []int {
 		}
 	}
 	return mains
+}
+
+// runs tells whether a process has not ended.
+func runs(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return false
+	}
+	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))[0] != "Z"
 }
 
 func parentOf(pid int) int {

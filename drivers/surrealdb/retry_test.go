@@ -15,12 +15,13 @@ import (
 func TestConflictsAreRetriedAndCounted(t *testing.T) {
 	for _, retries := range []string{"0", "1000"} {
 		t.Run(retries, func(t *testing.T) {
-			const threads, times = 8, 200
+			const threads, times = 8, 80
 			template, err := corpus.ParseTemplate(rowValue)
 			must(t, err)
 			c, err := corpus.New(7, template, corpus.KeyInteger, true)
 			must(t, err)
-			running := serverOf(t)
+			// On RocksDB: in memory 3.0.2 does not see a record now and then that is being written.
+			running := server(t, drivers.TierProcess, drivers.Profile{Persisted: true})
 			ctx := context.Background()
 			database, err := engine(t).Open(ctx, drivers.Config{
 				Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: 1, Threads: threads, Corpus: c, Logger: slog.New(slog.DiscardHandler),

@@ -66,6 +66,9 @@ func (s *session) restore(ctx context.Context, task agent.Task) error {
 	if lost != "" {
 		return s.rebuild(ctx, task, agent.CauseDatasetLost, lost)
 	}
+	if m := s.mark; m != nil && m.Made != nil && m.Made.Step == step.ID {
+		s.notes = append(s.notes, m.Made.Told) // by an execution that was lost
+	}
 	return nil
 }
 
@@ -102,7 +105,7 @@ func (s *session) inspect(ctx context.Context, task agent.Task) (lost string, er
 		s.mark = found
 	}
 	rows, err := s.database.count(ctx)
-	want := total(s.needed(task.Step))
+	want := total(s.rowsNeeded(task.Step))
 	switch {
 	case err != nil:
 		return "", err
@@ -121,15 +124,14 @@ func (s *session) sampleContent(ctx context.Context, task agent.Task) (wrong str
 		return "", fmt.Errorf("connect to %s: %w", s.where(), err)
 	}
 	task.Say("comparing rows with what must be there")
-	for _, r := range s.needed(task.Step) {
-		found, err := s.readBack(ctx, readback{first: r.From, samples: r.To - r.From, version: r.Version, tail: tailRows}, load.VerifySample)
+	for _, r := range s.rowsNeeded(task.Step) {
+		found, err := s.readBack(ctx, readback{from: r.From, samples: r.To - r.From, version: r.Version, tail: tailRows}, load.VerifySample)
 		switch {
 		case err != nil:
 			return "", err
 		case found.wrong > 0 && len(found.examples) > 0:
 			e := found.examples[0]
-			return fmt.Sprintf("%d of %d rows compared are not what they must be, such as row %d: want %s, got %s",
-				found.wrong, found.checked, e.Index, e.Want, e.Got), nil
+			return fmt.Sprintf("%d of %d rows compared are not what they must be, such as row %d: want %s, got %s", found.wrong, found.checked, e.Index, e.Want, e.Got), nil
 		case found.wrong > 0:
 			return fmt.Sprintf("%d of %d rows compared are not what they must be", found.wrong, found.checked), nil
 		}
@@ -137,18 +139,26 @@ func (s *session) sampleContent(ctx context.Context, task agent.Task) (wrong str
 	return "", nil
 }
 
-// needed is the rows that a step needs.
-func (s *session) needed(step plan.Step) spec.RowSet {
+// rowsNeeded are the rows that a step finds, as its state says; none for one that does not look at them.
+func (s *session) rowsNeeded(step plan.Step) spec.RowSet {
 	rows, _ := step.Needs.RowSet(s.setup.Spec.Samples)
 	return rows
 }
 
-// total is how many rows there are in a set.
+// total counts rows.
 func total(rows spec.RowSet) (n int64) {
 	for _, r := range rows {
 		n += r.To - r.From
 	}
 	return n
+}
+
+// describeRows tells people which rows.
+func describeRows(rows spec.RowSet) string {
+	if len(rows) == 1 && rows[0].From == 0 {
+		return fmt.Sprintf("%d rows at version %d", rows[0].To, rows[0].Version)
+	}
+	return fmt.Sprintf("%d rows (%s)", total(rows), plan.Rows(rows))
 }
 
 // rowsOf is how many rows a step works on.

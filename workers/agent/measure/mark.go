@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/durabench/durabench/bench/plan"
+	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/workers/agent"
 )
@@ -16,13 +18,21 @@ type mark struct {
 	Generation int    `json:"generation"` // counts how often the rows were made in this run, from 1
 	// Loading is there while the rows are being loaded.
 	Loading *loading `json:"loading,omitempty"`
+	// Made tells of rows that were loaded again, and for which step: an execution of it that is lost later cannot.
+	Made *made `json:"made,omitempty"`
+}
+
+// made is what the result of a step says of rows that were loaded again for it.
+type made struct {
+	Step string              `json:"step"`
+	Told result.Interruption `json:"told"`
 }
 
 // loading is how far a bulk load has come.
 type loading struct {
-	Version uint32 `json:"version"`
-	Rows    uint64 `json:"rows"` // all rows below are there
-	Of      uint64 `json:"of"`
+	State plan.State `json:"state"` // that is being made
+	Rows  uint64     `json:"rows"`  // so many are there, counted over the state's ranges of rows
+	Of    uint64     `json:"of"`
 }
 
 // restoreMark finds the mark that the data had last, in what earlier agents of this run have finished.

@@ -22,8 +22,8 @@ const (
 
 // readback is the check, off the clock, that what a leg wrote is there.
 type readback struct {
-	samples int64  // rows that the leg covered,
-	first   int64  // from this one on
+	from    int64  // the first row
+	samples int64  // rows that the leg covered
 	version uint32 // that they must have
 	// absent tells that the rows must be gone.
 	absent bool
@@ -116,7 +116,7 @@ func (b *backReader) Ready(slot int, n uint64) error {
 	case b.spread < total:
 		index = n * total / b.spread
 	}
-	return b.reader.Ready(slot, uint64(b.of.first)+index)
+	return b.reader.Ready(slot, uint64(b.of.from)+index)
 }
 
 // Do reads the row; that there is none is an answer like another.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/load"
+	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/workers/agent"
 )
@@ -69,7 +70,7 @@ func (s *session) writeAll(ctx context.Context, task agent.Task) error {
 		return s.rebuild(ctx, task, agent.CauseDatasetRebuilt, "what a leg has added is not known")
 	}
 	task.Say("writing every row again")
-	if err := s.load(ctx, task, 0, uint64(rows), task.Step.Version); err != nil {
+	if err := s.load(ctx, task, 0, spec.RowSet{{From: 0, To: rows, Version: task.Step.Version}}); err != nil {
 		return fmt.Errorf("write the rows of %s again: %w", s.where(), err)
 	}
 	return s.keep(ctx, mark{Run: s.setup.RunID, Generation: s.generation()}) // which says no more how far it is

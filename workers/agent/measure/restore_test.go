@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/drivers"
@@ -160,6 +161,23 @@ func TestLostDataIsLoadedAgain(t *testing.T) {
 	}
 }
 
+// Rows that were loaded again for an execution that was lost after that are those which the next one measures.
+func TestRowsLoadedForALostExecutionAreTold(t *testing.T) {
+	r := newRun(t, "sqlite", nil)
+	r.must("prepare", "create")
+	r.cut(func(c drivers.Client, key corpus.Key, _ *corpus.Row) error { return c.Delete(t.Context(), key) }, 0, 10, 11)
+	r.lose()
+	first := r.do(t.Context(), "read").Leg
+	require.Equal(t, []string{agent.CauseDatasetLost}, causes(first))
+	r.lose()
+	leg := r.again("read")
+	require.Equal(t, result.Valid, leg.Verdict, leg.Why)
+	require.Equal(t, first.Interruptions, leg.Interruptions)
+	r.lose()
+	r.must("update")
+	require.Empty(t, r.finished[len(r.finished)-1].Leg.Interruptions, "it happened to another leg")
+}
+
 func TestLoadThatIsCutShortGoesOnWhereItWas(t *testing.T) {
 	const rows = 3*loadRows*3 + 17
 	r := newRun(t, "sqlite", func(s *spec.Spec) { s.Samples = rows })
@@ -173,12 +191,12 @@ func TestLoadThatIsCutShortGoesOnWhereItWas(t *testing.T) {
 	db, err := s.open(ctx)
 	require.NoError(t, err)
 	s.database = db
-	from, err := s.resume(ctx, spec.RowSet{{To: rows, Version: 1}})
+	from, err := s.resume(ctx, plan.Updated, rows)
 	require.NoError(t, err)
 	require.Zero(t, from)
 	require.NoError(t, db.connect(ctx, 1, task.Say))
 	require.NoError(t, drivers.LoadRows(ctx, db.clients[0], s.corpus, 0, at+55, 1))
-	require.NoError(t, s.note(ctx, at, rows, 1))
+	require.NoError(t, s.note(ctx, plan.Updated, at, rows))
 
 	r.lose()
 	leg := r.again("delete")

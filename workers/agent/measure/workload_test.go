@@ -10,6 +10,7 @@ import (
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/bench/spec"
+	"github.com/durabench/durabench/workers/agent"
 )
 
 // every is a workload with a leg of every kind.
@@ -356,6 +357,47 @@ func TestInterruptedMixedLegsStartAgain(t *testing.T) {
 			require.Equal(t, result.Valid, leg.Verdict, leg.Why)
 		})
 	}
+}
+
+// What batches need may be several ranges of rows at different versions: all of them are there again.
+func TestInterruptedBatchFindsEveryRangeOfRows(t *testing.T) {
+	r := workload(t, "sqlite", `
+[value]
+age = "int:0..20"
+
+[[batches]]
+name = "create"
+operation = "CREATE"
+batch_size = 30
+iterations = 10
+
+[[batches]]
+name = "update"
+operation = "UPDATE"
+batch_size = 10
+iterations = 11
+
+[[batches]]
+name = "delete"
+operation = "DELETE"
+batch_size = 10
+iterations = 11
+`, verifyAll)
+	r.skipTo("batch/delete")
+	r.must("batch/delete")
+	r.lose()
+	outcome := r.again("batch/delete")
+	require.Equal(t, result.Valid, outcome.Verdict, outcome.Why)
+	require.Equal(t, []string{agent.CauseDatasetRebuilt}, causes(outcome))
+	require.Contains(t, outcome.Interruptions[0].Note, "300 rows (rows 0-109 v1, 110-299 v0)")
+	require.EqualValues(t, 190, *outcome.Measured.RowsAfter)
+	r.session.trusted = false
+	wrong, err := r.session.sampleContent(t.Context(), agent.Task{Step: plan.Step{Needs: "rows 110-299 v0"}, Attempt: 1, Say: func(string) {}})
+	require.NoError(t, err)
+	require.Empty(t, wrong)
+	wrong, err = r.session.sampleContent(t.Context(), agent.Task{Step: plan.Step{Needs: "rows 110-299 v1"}, Attempt: 1, Say: func(string) {}})
+	require.NoError(t, err)
+	require.NotEmpty(t, wrong)
 }
 
 // open is a workload of two rates, one of which the faulty engine cannot keep: two operations at once, of 5 ms each.
