@@ -63,14 +63,14 @@ func (l *Lease) ClaimHost(ctx context.Context, in ClaimHostInput) error {
 func (l *Lease) FindEnded(ctx context.Context, all []Execution) ([]Execution, error) {
 	ended := []Execution{}
 	for _, e := range all {
-		described, err := l.Client.DescribeWorkflowExecution(ctx, e.Workflow, e.Run)
+		described, err := l.Client.DescribeWorkflow(ctx, e.Workflow, e.Run)
 		var unknown *serviceerror.NotFound
 		switch {
 		case errors.As(err, &unknown):
 			ended = append(ended, e)
 		case err != nil:
 			return nil, passing(TypeInfrastructure, fmt.Errorf("look up %s: %w", e.Workflow, err))
-		case described.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		case described.Status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
 			ended = append(ended, e)
 		}
 	}

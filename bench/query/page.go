@@ -11,7 +11,6 @@ import (
 type page struct {
 	keep int
 	rows []ranked
-	last []byte // a rank under construction
 }
 
 // ranked is a row and its place in an order.

@@ -35,7 +35,7 @@ func Journal(data string) string { return filepath.Join(data, "isolation") }
 
 // going tells whether the workflow of a run is open. One that this server does not know is over, unless it is known to be another server's.
 func (o *Options) going(ctx context.Context, c client.Client, runID, of string) (bool, error) {
-	described, err := c.DescribeWorkflowExecution(ctx, workflows.WorkflowID(runID), "")
+	described, err := c.DescribeWorkflow(ctx, workflows.WorkflowID(runID), "")
 	var missing *serviceerror.NotFound
 	switch {
 	case errors.As(err, &missing):
@@ -43,7 +43,7 @@ func (o *Options) going(ctx context.Context, c client.Client, runID, of string) 
 	case err != nil:
 		return true, err
 	}
-	return described.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+	return described.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
 // reclaim puts back what a run that was killed has left changed of this machine, unless one holds it.

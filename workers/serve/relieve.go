@@ -60,7 +60,7 @@ func (o *Options) relieveAll(ctx context.Context, c client.Client) error {
 
 // relieveRun gives up what killed workers of this machine have of one run.
 func (o *Options) relieveRun(ctx context.Context, c client.Client, workflow, run string) error {
-	described, err := c.DescribeWorkflowExecution(ctx, workflow, run)
+	described, err := c.DescribeWorkflow(ctx, workflow, run)
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
 		return nil // it has ended meanwhile
@@ -68,7 +68,7 @@ func (o *Options) relieveRun(ctx context.Context, c client.Client, workflow, run
 	if err != nil {
 		return fmt.Errorf("look up workflow %s: %w", workflow, err)
 	}
-	for _, pending := range described.GetPendingActivities() {
+	for _, pending := range described.RawResponse.GetPendingActivities() {
 		worker := pending.GetLastWorkerIdentity()
 		if pending.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED || !process.Ended(worker) {
 			continue

@@ -99,7 +99,6 @@ type batchWorker struct {
 	memory  []corpus.Row
 	rows    []*corpus.Row
 	answer  drivers.Answer
-	got     corpus.Row
 	seen    []bool
 
 	requests, bytes int64 // of batches that succeeded

@@ -107,7 +107,6 @@ type indexBuild struct {
 	returned, correct, serving *time.Duration
 	state                      drivers.IndexState
 	polls                      int64
-	note                       string
 	wrong                      error // the last wrong answer
 	compared                   bool  // the right one was compared by its content
 }
