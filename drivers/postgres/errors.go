@@ -38,6 +38,15 @@ func codeOf(err error) string {
 	return ""
 }
 
+// constraintOf returns the name of the constraint that the server says was violated, or nothing.
+func constraintOf(err error) string {
+	var refusal *pgconn.PgError
+	if errors.As(err, &refusal) {
+		return refusal.ConstraintName
+	}
+	return ""
+}
+
 // explain says where a connection was tried, what came back and what to do. No credentials are in it.
 func explain(config *pgconn.Config, err error) error {
 	what := fmt.Sprintf("connect to PostgreSQL at %s (user %q, database %q)", addresses(config), config.User, config.Database)

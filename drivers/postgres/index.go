@@ -96,6 +96,9 @@ func (d *database) CreateIndex(ctx context.Context, index query.Index) error {
 		case "42P07": // a relation of the name
 			return drivers.ErrExists
 		case uniqueViolation:
+			if constraintOf(err) == "pg_class_relname_nsp_index" { // the name was taken by a build that was under way, for whose end this one waited
+				return drivers.ErrExists
+			}
 			return fmt.Errorf("rows are equal that a unique index is to tell apart: %w", err)
 		case undefinedObject, "0A000", "54000": // no such type or operator class, feature not supported, a row too large for the index
 			return drivers.Unsupported{Why: err.Error()}

@@ -27,6 +27,11 @@ type Task struct {
 	// Say takes in words what goes on beside the measuring, such as opening clients, and nothing while operations are measured. It
 	// never blocks.
 	Say func(string)
+	// Remember keeps a value, as JSON, for the next execution of the step, should the agent be lost in this one. It is on disk when it returns.
+	Remember func(value any) error
+	// Recall reads what the execution before remembered. It returns false when that was nothing, and when the database server was lost since, so
+	// that nothing goes on there.
+	Recall func(into any) (bool, error)
 }
 
 // NewExecutor makes the executor of a run. It opens nothing yet, so that an agent answers at once. The outcomes are those of the steps

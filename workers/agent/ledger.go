@@ -47,8 +47,15 @@ type begin struct {
 
 const (
 	begunSuffix   = ".begun.json"
+	memorySuffix  = ".memory.json"
 	outcomeSuffix = ".json"
 )
+
+// memory is what an execution of a step keeps for the next.
+type memory struct {
+	Attempt int `json:"attempt"`
+	Value   any `json:"value"`
+}
 
 // openLedger reads the steps of earlier agents of the run.
 func openLedger(dir string) (*ledger, error) {
@@ -116,6 +123,28 @@ func (l *ledger) putAside(e *entry) error {
 	}
 	e.outcome = nil
 	return nil
+}
+
+// remember keeps a value for the next execution of a step.
+func (l *ledger) remember(e *entry, value any) error {
+	if err := writeJSON(l.path(e, memorySuffix), memory{Attempt: len(e.Begun), Value: value}); err != nil {
+		return fmt.Errorf("keep what step %s has begun: %w", e.Step.ID, err)
+	}
+	return nil
+}
+
+// recall reads what an execution of the step remembered, unless that execution ended with the loss of the database server.
+func (l *ledger) recall(e *entry, into any) (bool, error) {
+	found := memory{Value: into}
+	err := readJSON(l.path(e, memorySuffix), &found)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("read what step %s had begun: %w", e.Step.ID, err)
+	}
+	gone := slices.ContainsFunc(e.Lost, func(loss Loss) bool { return loss.Cause == CauseServerLost && loss.Attempt >= found.Attempt })
+	return !gone && found.Attempt < len(e.Begun), nil
 }
 
 // finished returns the ids of the steps with outcomes, in the order in which they were begun.

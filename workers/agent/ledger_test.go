@@ -42,3 +42,40 @@ func TestLedgerNamesADamagedFile(t *testing.T) {
 	_, err := openLedger(dir)
 	require.ErrorContains(t, err, "001-read.begun.json")
 }
+
+func TestLedgerRecallsWhatGoesOn(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), stepsDir)
+	step := timed("index/age/build", "done")
+	now := time.Now()
+	type started struct{ At time.Time }
+	var found started
+
+	ledger, err := openLedger(dir)
+	require.NoError(t, err)
+	e, err := ledger.begin(Begin{Step: step}, now)
+	require.NoError(t, err)
+	there, err := ledger.recall(e, &found)
+	require.NoError(t, err)
+	require.False(t, there, "nothing was remembered")
+	require.NoError(t, ledger.remember(e, started{now}))
+	there, err = ledger.recall(e, &found)
+	require.NoError(t, err)
+	require.False(t, there, "it is this execution's own")
+
+	// The agent is lost, and another goes on.
+	ledger, err = openLedger(dir)
+	require.NoError(t, err)
+	e, err = ledger.begin(Begin{Step: step}, now.Add(time.Minute))
+	require.NoError(t, err)
+	there, err = ledger.recall(e, &found)
+	require.NoError(t, err)
+	require.True(t, there)
+	require.True(t, now.Equal(found.At))
+
+	// The database server is lost as well: nothing goes on there.
+	e, err = ledger.begin(Begin{Step: step, Lost: []Loss{{Attempt: 2, At: now, Cause: CauseServerLost}}}, now.Add(2*time.Minute))
+	require.NoError(t, err)
+	there, err = ledger.recall(e, &found)
+	require.NoError(t, err)
+	require.False(t, there)
+}

@@ -317,7 +317,11 @@ func (s *server) run(ctx context.Context, run *execution) (outcome Outcome) {
 		s.level.Set(slog.LevelWarn)
 		defer s.level.Set(slog.LevelInfo)
 	}
-	return s.executor.Run(ctx, Task{Step: step, Attempt: len(run.entry.Begun), Progress: run.report, Say: run.say})
+	return s.executor.Run(ctx, Task{
+		Step: step, Attempt: len(run.entry.Begun), Progress: run.report, Say: run.say,
+		Remember: func(value any) error { return s.steps.remember(run.entry, value) },
+		Recall:   func(into any) (bool, error) { return s.steps.recall(run.entry, into) },
+	})
 }
 
 func (e *execution) report(p load.Progress) {

@@ -99,6 +99,9 @@ func (d *faultySQLDatabase) CreateIndex(ctx context.Context, index query.Index) 
 			d.built = d.sqlDatabase.CreateIndex(context.WithoutCancel(ctx), index)
 		}()
 		return nil
+	case d.is("build under way, unseen"):
+		<-d.ends
+		return errors.Join(drivers.ErrExists, d.built)
 	}
 	return d.sqlDatabase.CreateIndex(ctx, index)
 }
@@ -111,6 +114,7 @@ func (d *faultySQLDatabase) IndexState(ctx context.Context, index query.Index) (
 	}
 	state, err := d.sqlDatabase.IndexState(ctx, index)
 	state.Ready = state.Ready && !d.is("never ready")
+	state.Exists = state.Exists || d.is("build under way")
 	return state, err
 }
 

@@ -108,7 +108,11 @@ type indexBuild struct {
 	state                      drivers.IndexState
 	polls                      int64
 	wrong                      error // the last wrong answer
-	compared                   bool  // the right one was compared by its content
+	// earlier is when an execution of this step whose agent was lost began the build; nil when there was none. resumed tells that the server went on
+	// with that build, and that all clocks are from its start.
+	earlier  *time.Time
+	resumed  bool
+	compared bool // the right one was compared by its content
 }
 
 // prepare readies the scan whose answers tell when the index is right, and removes what a build that was cut short has left.
@@ -122,8 +126,13 @@ func (b *indexBuild) prepare(ctx context.Context, leg *result.Leg) (*refusal, er
 	if err := b.indexer.CanIndex(b.index); err != nil {
 		return nil, err
 	}
-	if err := s.dropLeft(ctx, b.indexer, b.index); err != nil {
+	if err := b.resume(ctx); err != nil {
 		return nil, err
+	}
+	if !b.resumed {
+		if err := s.dropLeft(ctx, b.indexer, b.index); err != nil {
+			return nil, err
+		}
 	}
 	if j.task.Step.Scan == nil {
 		return nil, nil
@@ -136,6 +145,26 @@ func (b *indexBuild) prepare(ctx context.Context, leg *result.Leg) (*refusal, er
 	}
 	leg.Scan = j.describe()
 	return nil, nil
+}
+
+// begunBuild is what is remembered of a build.
+type begunBuild struct {
+	At time.Time `json:"at"`
+}
+
+// resume finds out whether the server goes on with a build whose agent was lost. One that has ended meanwhile is none: nobody knows when it did.
+func (b *indexBuild) resume(ctx context.Context) error {
+	var begun begunBuild
+	if there, err := b.job.task.Recall(&begun); err != nil || !there {
+		return err
+	}
+	b.earlier = &begun.At
+	state, err := b.indexer.IndexState(ctx, b.index)
+	if err != nil {
+		return fmt.Errorf("look for index %s: %w", b.index.Name, err)
+	}
+	b.resumed = state.Exists && !state.Ready
+	return nil
 }
 
 // dropLeft removes an index of ours that is there before its build.
@@ -156,12 +185,11 @@ func (s *session) dropLeft(ctx context.Context, indexer drivers.Indexer, index q
 
 // build is on the clock.
 func (b *indexBuild) build(ctx context.Context) (time.Duration, error) {
-	began := time.Now()
-	clock := func() *time.Duration { passed := time.Since(began); return &passed }
-	if err := b.indexer.CreateIndex(ctx, b.index); err != nil {
-		return 0, fmt.Errorf("create index %s: %w", b.index.Name, err)
+	began, err := b.begin(ctx)
+	if err != nil {
+		return 0, err
 	}
-	b.returned = clock()
+	clock := func() *time.Duration { passed := time.Since(began); return &passed }
 	for ctx.Err() == nil {
 		if err := b.poll(ctx, clock); err != nil {
 			if ctx.Err() != nil {
@@ -184,6 +212,29 @@ func (b *indexBuild) build(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	return 0, fmt.Errorf("wait until index %s serves: %s: %w", b.index.Name, b.waitsFor(), ctx.Err())
+}
+
+// begin has the server build the index, and returns when that began. Where a lost agent's build is under way without being seen, as an uncommitted
+// one of PostgreSQL, the server makes a second one wait for its end, and says then that there is such an index.
+func (b *indexBuild) begin(ctx context.Context) (time.Time, error) {
+	if b.resumed {
+		return *b.earlier, nil
+	}
+	if err := b.job.task.Remember(begunBuild{At: time.Now()}); err != nil {
+		return time.Time{}, err
+	}
+	began := time.Now()
+	err := b.indexer.CreateIndex(ctx, b.index)
+	if errors.Is(err, drivers.ErrExists) && b.earlier != nil {
+		b.resumed = true
+		return *b.earlier, b.job.task.Remember(begunBuild{At: *b.earlier})
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("create index %s: %w", b.index.Name, err)
+	}
+	passed := time.Since(began)
+	b.returned = &passed
+	return began, nil
 }
 
 // waitsFor tells people what is missing.
@@ -263,6 +314,11 @@ func (b *indexBuild) report(leg *result.Leg) {
 	}
 	if b.correct != nil && b.compared {
 		leg.Measured.Checked++
+	}
+	if b.resumed {
+		d.Resumed = true
+		d.Note = fmt.Sprintf("the server went on building after the agent was lost: by the machine's clock from %s, when the build began; nobody saw the call return",
+			b.earlier.UTC().Format(time.RFC3339))
 	}
 	if b.wrong != nil {
 		d.Note = "the last answer was wrong: " + b.wrong.Error()

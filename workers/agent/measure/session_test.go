@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -30,6 +31,8 @@ type run struct {
 	// finished is what the agent's ledger would have.
 	finished []agent.Outcome
 	said     []string
+	// memory is what each step has remembered for its next execution.
+	memory map[string][]byte
 }
 
 func newRun(t *testing.T, engine string, change func(*spec.Spec)) *run {
@@ -59,6 +62,9 @@ func (r *run) open() {
 		tuning{gcPercent: 100}, slog.New(slog.DiscardHandler))
 	require.NoError(r.t, err)
 	r.session = s
+	if r.memory == nil {
+		r.memory = map[string][]byte{}
+	}
 	r.t.Cleanup(func() { require.NoError(r.t, s.Close()) })
 }
 
@@ -77,7 +83,19 @@ func (r *run) step(id string) plan.Step {
 func (r *run) do(ctx context.Context, id string) agent.Outcome {
 	r.t.Helper()
 	step := r.step(id)
-	outcome := r.session.Run(ctx, agent.Task{Step: step, Attempt: r.attempt, Progress: func(load.Progress) {}, Say: func(text string) { r.said = append(r.said, text) }})
+	outcome := r.session.Run(ctx, agent.Task{
+		Step: step, Attempt: r.attempt, Progress: func(load.Progress) {}, Say: func(text string) { r.said = append(r.said, text) },
+		Remember: func(value any) (err error) {
+			r.memory[id], err = json.Marshal(value)
+			return err
+		},
+		Recall: func(into any) (bool, error) {
+			if r.attempt == 1 || r.memory[id] == nil {
+				return false, nil
+			}
+			return true, json.Unmarshal(r.memory[id], into)
+		},
+	})
 	outcome.Step = step
 	r.finished = append(r.finished, outcome)
 	if outcome.Leg != nil {
