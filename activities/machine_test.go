@@ -121,7 +121,7 @@ func TestIsolationReachesAgentAndResult(t *testing.T) {
 	raw, err := unix.Getpriority(unix.PRIO_PROCESS, pid)
 	require.NoError(t, err)
 	require.Equal(t, 20-1, raw, "the system call gives 20 − nice")
-	require.Equal(t, prepared.Isolation, b.document(b.assembleInput(prepared, server)).Isolation)
+	require.Equal(t, prepared.Isolation, b.document(b.assembleInput(prepared, server, "create", "read", "update", "delete")).Isolation)
 }
 
 func TestStrictIsolationThatIsRefusedMeasuresNothing(t *testing.T) {

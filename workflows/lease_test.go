@@ -3,6 +3,7 @@ package workflows
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 type claimants struct {
 	t     *testing.T
 	env   *testsuite.TestWorkflowEnvironment
+	mu    sync.Mutex      // signals and activities run beside the workflow
 	ended map[string]bool // by workflow id
 	told  []string        // "run/a granted", "run/b 1 after run/a"
 	// at notes when each was granted the host.
@@ -35,6 +37,8 @@ func claimantsOf(t *testing.T) *claimants {
 	begun := c.env.Now()
 	c.env.OnSignalExternalWorkflow(mock.Anything, mock.Anything, mock.Anything, SignalPlace, mock.Anything).Return(
 		func(_, id, _, _ string, arg any) error {
+			c.mu.Lock()
+			defer c.mu.Unlock()
 			if c.ended[id] {
 				return fmt.Errorf("workflow %s is not there", id)
 			}
@@ -49,6 +53,8 @@ func claimantsOf(t *testing.T) *claimants {
 		}).Maybe()
 	c.env.OnActivity(leases.FindEnded, mock.Anything, mock.Anything).Return(
 		func(_ context.Context, all []activities.Execution) ([]activities.Execution, error) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
 			var ended []activities.Execution
 			for _, e := range all {
 				if c.ended[e.Workflow] {
@@ -118,6 +124,13 @@ func TestLeaseIsFirstComeFirstServedWithinPriority(t *testing.T) {
 	require.Contains(t, c.told, "run/b 1 after run/a")
 }
 
+// end ends a workflow without a word.
+func (c *claimants) end(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended[id] = true
+}
+
 func cutGranted(what string) (string, bool) {
 	const end = " granted"
 	if len(what) > len(end) && what[len(what)-len(end):] == end {
@@ -129,8 +142,8 @@ func cutGranted(what string) (string, bool) {
 func TestHostOfAHolderThatEndedWithoutAWordIsFreed(t *testing.T) {
 	c := claimantsOf(t)
 	c.after(0, func() { c.acquire("run/a", ""); c.acquire("run/b", "") })
-	c.after(time.Hour, func() { c.ended["run/a"] = true })
-	c.after(2*time.Hour, func() { c.ended["run/b"] = true })
+	c.after(time.Hour, func() { c.end("run/a") })
+	c.after(2*time.Hour, func() { c.end("run/b") })
 	// Nobody waits, so nobody has looked yet when the next one comes.
 	c.after(2*time.Hour+time.Second, func() { c.acquire("run/c", "") })
 	c.after(3*time.Hour, func() { c.release("run/c") })
@@ -148,12 +161,12 @@ func TestWaitersThatEndedLeaveTheQueue(t *testing.T) {
 		}
 	})
 	c.after(time.Second, func() { c.release("run/b") }) // cancelled while it waited
-	c.after(2*time.Second, func() { c.ended["run/c"] = true })
+	c.after(2*time.Second, func() { c.end("run/c") })
 	c.after(time.Minute, func() {
 		state := c.state()
 		require.Len(t, state.Waiting, 1)
 		require.Equal(t, "run/d", state.Waiting[0].Workflow)
-		c.ended["run/d"] = true // and this one is found out when it cannot take the host
+		c.end("run/d") // and this one is found out when it cannot take the host
 		c.release("run/a")
 	})
 	c.env.ExecuteWorkflow(HostLease, activities.LeaseState{Host: "bench"})

@@ -53,7 +53,9 @@ func testFullText(t *testing.T, h Harness) {
 		return
 	}
 	for i, path := range []query.Path{{"words"}, {"deep", "words"}, {"text"}} {
-		must(t, indexer.CreateIndex(t.Context(), query.Index{Name: fmt.Sprintf("words_%d", i), Kind: query.FullText, Paths: []query.Path{path}}))
+		index := query.Index{Name: fmt.Sprintf("words_%d", i), Kind: query.FullText, Paths: []query.Path{path}}
+		must(t, indexer.CreateIndex(t.Context(), index))
+		ready(t, indexer, index)
 	}
 	indexed := *sc
 	indexed.harness.Refuses = nil // with an index there is no excuse

@@ -6,24 +6,20 @@ import (
 
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/sqlrender"
 )
 
 // canRaw tells whether a raw scan has words for SQLite. Those that a file gives for SQL as such are often PostgreSQL's own, which fail here
 // at the first token that SQLite does not have.
 func canRaw(raw *query.Raw) error {
+	if err := sqlrender.CanRaw(assumed, raw); err != nil {
+		return err
+	}
 	for _, part := range []struct {
-		has   bool
 		texts map[string]string
 		what  string
-	}{{raw.HasWhere, raw.Where, "condition"}, {raw.HasOrder, raw.Order, "order"}} {
-		if !part.has || part.texts["sqlite"] != "" {
-			continue
-		}
-		text := part.texts["sql"]
-		if text == "" {
-			return drivers.Unsupported{Why: "the file has no " + part.what + " for sqlite"}
-		}
-		if foreign := foreignToken(text); foreign != "" {
+	}{{raw.Where, "condition"}, {raw.Order, "order"}} {
+		if foreign := foreignToken(part.texts["sql"]); foreign != "" && part.texts["sqlite"] == "" {
 			return drivers.Unsupported{Why: fmt.Sprintf("the file's %s for sql is PostgreSQL's (%s), and it has none for sqlite", part.what, foreign)}
 		}
 	}

@@ -23,7 +23,7 @@ type scan struct {
 // CanScan renders the scan, as if every index were there.
 func (c *client) CanScan(s *query.Scan) error {
 	if s.Raw != nil {
-		return sqlrender.CanRaw(assumed, s.Raw)
+		return canRaw(s.Raw)
 	}
 	for _, o := range s.Order {
 		if err := writable(o.Path); err != nil {
