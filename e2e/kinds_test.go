@@ -26,31 +26,31 @@ name = "full"
 where = { age = 21 }
 limit = 50
 index = { fields = ["age"] }
-iterations = 60_000
+iterations = 30_000
 writes = [0.5]
 
 [[mixes]]
 name = "mixed"
 weights = { read = 40, update = 40, insert = 20 }
-iterations = 60_000
+iterations = 500_000
 
 [[batches]]
 name = "create"
 operation = "CREATE"
 batch_size = 100
-iterations = 600
+iterations = 25_000
 
 [[batches]]
 name = "update"
 operation = "UPDATE"
 batch_size = 100
-iterations = 600
+iterations = 25_000
 
 [[batches]]
 name = "delete"
 operation = "DELETE"
 batch_size = 100
-iterations = 600
+iterations = 25_000
 `
 
 // The agent is killed in a leg of every kind that writes, with the rows that SQLite keeps for it. Each is run again on rows as they were, in full.

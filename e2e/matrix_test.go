@@ -60,6 +60,7 @@ func TestMatrixThroughTheLossOfWorkerAndServer(t *testing.T) {
 engines = ["map", "sqlite", "postgres", "redis"]
 
 [settings]
+isolation = "none"
 samples = "2k"
 clients = 2
 threads = 2
@@ -134,7 +135,7 @@ settings = { samples = "200k" }
 
 func TestCancelledMatrixIsClearedUp(t *testing.T) {
 	w := newWorld(t)
-	path := w.matrix("night", "engines = [\"map\", \"sqlite\", \"redis\"]\n[settings]\nsamples = 300000\nsync = true\n[[override]]\nmatch = {engine = \"map\"}\n"+
+	path := w.matrix("night", "engines = [\"map\", \"sqlite\", \"redis\"]\n[settings]\nisolation = \"none\"\nsamples = 300000\nsync = true\n[[override]]\nmatch = {engine = \"map\"}\n"+
 		"settings = {sync = false, samples = 100}\n")
 	r := w.start("run", "--matrix", path, "--format", "json")
 	w.inCell(r, "cell sqlite crud", "create")
@@ -185,7 +186,7 @@ func (w *world) matrices(state string) (n int) {
 
 func TestSchedules(t *testing.T) {
 	w := newWorld(t)
-	path := w.matrix("nightly", "engines = [\"map\"]\n[settings]\nsamples = 100\n")
+	path := w.matrix("nightly", "engines = [\"map\"]\n[settings]\nisolation = \"none\"\nsamples = 100\n")
 	ok := func(args ...string) outcome {
 		t.Helper()
 		o := w.run(args...)

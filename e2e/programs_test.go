@@ -64,7 +64,7 @@ func newWorld(t testing.TB) *world {
 
 // command returns a starter command in this world.
 func (w *world) command(args ...string) *exec.Cmd {
-	if len(args) > 0 && args[0] == "run" && !slices.Contains(args, "--isolation") {
+	if len(args) > 0 && args[0] == "run" && !slices.Contains(args, "--isolation") && !slices.Contains(args, "--matrix") {
 		// Tests neither wait for a quiet machine nor change it, but those of isolation.
 		args = append(slices.Clone(args), "--isolation", "none")
 	}
