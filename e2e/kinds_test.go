@@ -32,25 +32,25 @@ writes = [0.5]
 [[mixes]]
 name = "mixed"
 weights = { read = 40, update = 40, insert = 20 }
-iterations = 500_000
+iterations = 200_000
 
 [[batches]]
 name = "create"
 operation = "CREATE"
 batch_size = 100
-iterations = 25_000
+iterations = 10_000
 
 [[batches]]
 name = "update"
 operation = "UPDATE"
 batch_size = 100
-iterations = 25_000
+iterations = 10_000
 
 [[batches]]
 name = "delete"
 operation = "DELETE"
 batch_size = 100
-iterations = 25_000
+iterations = 10_000
 `
 
 // The agent is killed in a leg of every kind that writes, with the rows that SQLite keeps for it. Each is run again on rows as they were, in full.
@@ -63,7 +63,11 @@ func TestLegsThatWriteSurviveTheLossOfTheirAgent(t *testing.T) {
 	hit := []string{"scan/age/full/indexed/write-50", "mix/mixed", "batch/create", "batch/update", "batch/delete"}
 	r := w.start("run", "-d", "sqlite", "--config", file, "-s", "20k", "-c", "2", "-t", "2", "--format", "json")
 	for _, leg := range hit {
-		w.inLeg(r, leg)
+		begun := filepath.Join(w.home, "work", "*", "steps", "*-"+strings.ReplaceAll(leg, "/", "~")+".begun.json")
+		eventually(t, 2*time.Minute, "the agent is in leg "+leg, func() bool {
+			found, _ := filepath.Glob(begun)
+			return len(found) == 1
+		})
 		killed := 0
 		for pid, command := range w.ours() {
 			if strings.Contains(command, " agent ") {
