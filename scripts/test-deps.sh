@@ -20,7 +20,6 @@ if [ -z "${DURABENCH_VERSITYGW:-}" ] && ! command -v versitygw >/dev/null 2>&1 &
 fi
 
 command -v npm >/dev/null 2>&1 || need="$need nodejs npm"
-python3 -m pip --version >/dev/null 2>&1 || need="$need python3-pip"
 
 if [ -z "${DURABENCH_FERRETDB:-}" ] && ! command -v ferretdb >/dev/null 2>&1 && [ ! -x "$tools/ferretdb" ]; then
 	echo "building ferretdb, which stands in for a MongoDB server in the tests"
