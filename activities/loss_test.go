@@ -2,7 +2,6 @@ package activities
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/durabench/durabench/bench/load"
 	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/bench/spec"
+	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/workers/agent"
 )
 
@@ -35,10 +35,7 @@ func newServerBench(t *testing.T, engine string, change func(*spec.Spec)) *serve
 	server, err := do[StartedServer](b.bench, (*Server)(nil).StartServer, b.run)
 	var application *temporal.ApplicationError
 	if errors.As(err, &application) && application.Type() == TypeMissingBinary {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		ci.Need(t, err)
 	}
 	require.NoError(t, err)
 	b.server = server

@@ -2,7 +2,6 @@ package activities
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/durabench/durabench/drivers"
 	_ "github.com/durabench/durabench/drivers/postgres"
 	_ "github.com/durabench/durabench/drivers/redis"
+	"github.com/durabench/durabench/infra/ci"
 )
 
 func TestRunOnAServerOfOurs(t *testing.T) {
@@ -28,10 +28,7 @@ func TestRunOnAServerOfOurs(t *testing.T) {
 			server, err := do[StartedServer](b, (*Server)(nil).StartServer, b.run)
 			var application *temporal.ApplicationError
 			if errors.As(err, &application) && application.Type() == TypeMissingBinary {
-				if os.Getenv("CI") != "" {
-					t.Fatal(err)
-				}
-				t.Skip(err)
+				ci.Need(t, err)
 			}
 			require.NoError(t, err)
 			require.Equal(t, drivers.Process, server.Mode)

@@ -14,6 +14,7 @@ import (
 	"github.com/durabench/durabench/activities/secrets"
 	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/docker"
 	"github.com/durabench/durabench/infra/host"
 	"github.com/durabench/durabench/infra/process"
@@ -53,9 +54,7 @@ func TestReapEndsWhatATerminatedRunLeft(t *testing.T) {
 	b := newBench(t, "redis", func(s *spec.Spec) { s.Server = "process" })
 	engine, _ := drivers.Lookup("redis")
 	_, missing := process.Installed(engine.Server)
-	if missing != nil && os.Getenv("CI") == "" {
-		t.Skip(missing)
-	}
+	ci.Need(t, missing)
 	m := b.onMachine()
 	b.prepare()
 	server := b.start()

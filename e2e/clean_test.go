@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/durabench/durabench/bench/result"
+	"github.com/durabench/durabench/infra/ci"
 )
 
 // isolated is how a run changes the machine without waiting for it to be quiet.
@@ -38,7 +39,7 @@ func TestCancelAfterKillsLeavesNothing(t *testing.T) {
 // A terminated run can clean up nothing: the next one on the host does, before it begins.
 func TestNextRunCleansUpAfterATerminatedOne(t *testing.T) {
 	if err := os.WriteFile(hugePages, []byte("madvise"), 0o644); err != nil {
-		t.Skip(err) // not as root, or a kernel without
+		ci.Need(t, err) // not as root, or a kernel without
 	}
 	s := shapes["postgres"]
 	s.args = append(s.args[:len(s.args):len(s.args)], isolated...)

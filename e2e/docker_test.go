@@ -16,6 +16,7 @@ import (
 	"github.com/docker/docker/api/types/volume"
 	"github.com/docker/docker/client"
 
+	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/docker/testimage"
 )
 
@@ -40,7 +41,7 @@ func engineOfContainers(t *testing.T) *client.Client {
 	if err == nil {
 		_, err = api.Ping(t.Context())
 	}
-	testimage.Unless(t, err)
+	ci.Need(t, err)
 	t.Cleanup(func() { _ = api.Close() })
 	return api
 }

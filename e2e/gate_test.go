@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -19,6 +20,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/durabench/durabench/infra/ci"
 )
 
 // gate is a real S3 server behind a door of ours: an object on its way there can be stopped, before the server has it or before its sender knows that it has.
@@ -62,10 +65,7 @@ func newGate(t *testing.T) *gate {
 	}
 	if program == "" {
 		const how = "versitygw, the S3 server, is neither at DURABENCH_VERSITYGW nor on PATH: scripts/test-deps.sh installs it"
-		if os.Getenv("CI") != "" {
-			t.Fatal(how)
-		}
-		t.Skip(how)
+		ci.Need(t, errors.New(how))
 	}
 	const access, secret = "durabench-test", "a+very/secret-key-of-the-tests"
 	root := t.TempDir()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/durabench/durabench/bench/result"
+	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/host"
 )
 
@@ -51,7 +52,7 @@ func niceOf(run, word string) (nice int, found bool) {
 // the run, and put back at its end.
 func TestIsolationThroughAKill(t *testing.T) {
 	if err := os.WriteFile(hugePages, []byte("madvise"), 0o644); err != nil {
-		t.Skip(err) // not as root, or a kernel without
+		ci.Need(t, err) // not as root, or a kernel without
 	}
 	w := newWorld(t)
 	without := slices.DeleteFunc(host.StepNames(), func(name string) bool { return name == host.StepHugePages || name == host.StepNice })

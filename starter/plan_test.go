@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/ci"
 )
 
 // printedPlan is what plan prints as JSON.
@@ -39,12 +41,10 @@ const crudBench = "../../shared/fixtures/crud-bench"
 // they are not available yet.
 func TestCrudBenchFilesPlanOnEveryEngine(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(crudBench, "*.toml"))
-	if err != nil || len(files) == 0 {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("the workload files of crud-bench are missing: %v", err)
-		}
-		t.Skip("the workload files of crud-bench are not here")
+	if err == nil && len(files) == 0 {
+		err = errors.New("the workload files of crud-bench are not here")
 	}
+	ci.Need(t, err)
 	if len(files) != 7 {
 		t.Errorf("%d files: %q", len(files), files)
 	}

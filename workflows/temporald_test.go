@@ -1,3 +1,5 @@
+//go:build e2e
+
 package workflows_test
 
 import (
@@ -15,6 +17,7 @@ import (
 	"go.temporal.io/sdk/client"
 	tlog "go.temporal.io/sdk/log"
 
+	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/temporal"
 )
 
@@ -27,12 +30,12 @@ type temporald struct {
 	command *exec.Cmd
 }
 
-// startTemporald starts the server that the environment names. Without one the test is skipped, except where it must run.
+// startTemporald starts the server that the environment names.
 func startTemporald(t *testing.T) *temporald {
 	t.Helper()
 	binary := os.Getenv(temporal.EnvBinary)
 	if binary == "" {
-		t.Skipf("%s does not name a built temporald; make e2e builds one", temporal.EnvBinary)
+		ci.Need(t, fmt.Errorf("%s does not name a built temporald; make e2e builds one", temporal.EnvBinary))
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/durabench/durabench/bench/spec"
+	"github.com/durabench/durabench/infra/ci"
 )
 
 // fixtures is where crud-bench's own workload files lie, beside the checkout.
@@ -23,12 +24,8 @@ const fixtures = "../../../shared/fixtures/crud-bench"
 func fixturePlan(t *testing.T, name string, unsupported map[string]string, args ...string) (*spec.Spec, *Plan) {
 	t.Helper()
 	path := filepath.Join(fixtures, name)
-	if _, err := os.Stat(path); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("the workload files of crud-bench are missing: %v", err)
-		}
-		t.Skipf("the workload files of crud-bench are not here: %v", err)
-	}
+	_, err := os.Stat(path)
+	ci.Need(t, err)
 	s := specOf(t, append([]string{"-d", "sqlite", "-s", "10k", "-c", "4", "-t", "8", "--corpus-seed", "1", "--config", path}, args...)...)
 	p, err := New(s, Abilities{Engine: "sqlite", Embedded: true, Durable: true, Count: true, Analyze: true, Unsupported: unsupported})
 	if err != nil {

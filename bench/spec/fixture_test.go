@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/durabench/durabench/infra/ci"
 )
 
 // fixtures is where crud-bench's own workload files lie, beside the checkout.
@@ -15,12 +17,8 @@ const fixtures = "../../../shared/fixtures/crud-bench"
 // fixture returns the path of one of crud-bench's files. Without the folder the test is skipped; in CI it fails.
 func fixture(t *testing.T, name string) string {
 	t.Helper()
-	if _, err := os.Stat(fixtures); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("the workload files of crud-bench are missing: %v", err)
-		}
-		t.Skipf("the workload files of crud-bench are not here: %v", err)
-	}
+	_, err := os.Stat(fixtures)
+	ci.Need(t, err)
 	return filepath.Join(fixtures, name)
 }
 

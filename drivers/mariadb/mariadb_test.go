@@ -20,6 +20,7 @@ import (
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
 	_ "github.com/durabench/durabench/drivers/mariadb"
+	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -98,8 +99,8 @@ func start(tb testing.TB, dir string, change func(*process.Options)) *process.Ru
 		change(&options)
 	}
 	running, err := process.Start(context.Background(), options)
-	if errors.Is(err, process.ErrNotInstalled) && os.Getenv("CI") == "" {
-		tb.Skip(err)
+	if errors.Is(err, process.ErrNotInstalled) {
+		ci.Need(tb, err)
 	}
 	must(tb, err)
 	return running

@@ -27,6 +27,7 @@ import (
 	"github.com/durabench/durabench/drivers/conformance"
 	_ "github.com/durabench/durabench/drivers/mongodb"
 	_ "github.com/durabench/durabench/drivers/postgres"
+	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -78,10 +79,7 @@ func startPeer(tb testing.TB) {
 	}
 	if program == "" {
 		const how = "ferretdb is neither at DURABENCH_FERRETDB nor on PATH: build it in drivers/mongodb/testdata/ferretdb with `go build -o DIR/ferretdb .`"
-		if os.Getenv("CI") != "" {
-			tb.Fatal(how)
-		}
-		tb.Skip(how)
+		ci.Need(tb, errors.New(how))
 	}
 	dir, err := os.MkdirTemp("", "durabench-mongodb-")
 	if err == nil {
@@ -94,8 +92,8 @@ func startPeer(tb testing.TB) {
 		Engine: "PostgreSQL", Server: postgres.Server, RunID: "test", Dir: dir, Tier: drivers.TierProcess, Connections: 100,
 		Resources: drivers.Resources{MemoryBytes: 1 << 30, CPUs: 2}, Ready: readyPostgres,
 	})
-	if errors.Is(err, process.ErrNotInstalled) && os.Getenv("CI") == "" {
-		tb.Skip(err)
+	if errors.Is(err, process.ErrNotInstalled) {
+		ci.Need(tb, err)
 	}
 	must(tb, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -17,6 +17,7 @@ import (
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
 	_ "github.com/durabench/durabench/drivers/postgres"
+	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -100,8 +101,8 @@ func start(tb testing.TB, dir string, change func(*process.Options)) *process.Ru
 		change(&options)
 	}
 	running, err := process.Start(context.Background(), options)
-	if errors.Is(err, process.ErrNotInstalled) && os.Getenv("CI") == "" {
-		tb.Skip(err)
+	if errors.Is(err, process.ErrNotInstalled) {
+		ci.Need(tb, err)
 	}
 	if err != nil {
 		tb.Fatal(err)

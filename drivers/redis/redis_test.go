@@ -10,6 +10,7 @@ import (
 
 	_ "github.com/durabench/durabench/drivers/redis"
 	"github.com/durabench/durabench/drivers/respbase/resptest"
+	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -25,12 +26,7 @@ func TestConformance(t *testing.T) {
 
 func TestValkeyIsNotTakenForRedis(t *testing.T) {
 	valkey, err := exec.LookPath("valkey-server")
-	if err != nil && os.Getenv("CI") == "" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	ci.Need(t, err)
 	folder := t.TempDir()
 	if err := os.Symlink(valkey, filepath.Join(folder, "redis-server")); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/ci"
 )
 
 // TestDurability kills servers of every kind of datastore and looks for the rows that they had acknowledged: what the tiers process and os promise
@@ -90,8 +91,8 @@ type relayed struct {
 // command starts the engine behind the relay on a datastore.
 func command(t *testing.T, datastore string) relayed {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(modules(), "node_modules")); err != nil && os.Getenv("CI") == "" {
-		t.Skipf("run scripts/test-deps.sh: %v", err)
+	if _, err := os.Stat(filepath.Join(modules(), "node_modules")); err != nil {
+		ci.Need(t, fmt.Errorf("run scripts/test-deps.sh: %w", err))
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
 	_ "github.com/durabench/durabench/drivers/surrealdb"
+	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -88,8 +89,8 @@ func relay(tb testing.TB) *drivers.Server {
 // start starts a server in a directory of its own, or skips the test where the relay is not installed on a developer's machine.
 func start(tb testing.TB, dir string, change func(*process.Options)) *process.Running {
 	tb.Helper()
-	if _, err := os.Stat(filepath.Join(modules(), "node_modules")); err != nil && os.Getenv("CI") == "" {
-		tb.Skipf("run scripts/test-deps.sh: %v", err)
+	if _, err := os.Stat(filepath.Join(modules(), "node_modules")); err != nil {
+		ci.Need(tb, fmt.Errorf("run scripts/test-deps.sh: %w", err))
 	}
 	options := process.Options{
 		Engine: "SurrealDB", Server: relay(tb), RunID: "test", Dir: dir, Tier: drivers.TierNone, Connections: 150,
@@ -110,8 +111,8 @@ func start(tb testing.TB, dir string, change func(*process.Options)) *process.Ru
 		change(&options)
 	}
 	running, err := process.Start(context.Background(), options)
-	if errors.Is(err, process.ErrNotInstalled) && os.Getenv("CI") == "" {
-		tb.Skip(err)
+	if errors.Is(err, process.ErrNotInstalled) {
+		ci.Need(tb, err)
 	}
 	if err != nil {
 		tb.Fatal(err)

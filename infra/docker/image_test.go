@@ -11,6 +11,7 @@ import (
 
 	"github.com/docker/docker/client"
 
+	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/docker"
 	"github.com/durabench/durabench/infra/docker/testimage"
 )
@@ -56,7 +57,7 @@ func engine(t *testing.T) (*docker.Client, *client.Client) {
 	if err == nil {
 		_, err = c.Available(t.Context())
 	}
-	testimage.Unless(t, err)
+	ci.Need(t, err)
 	t.Cleanup(func() { c.Close() })
 	api, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
 	if err != nil {

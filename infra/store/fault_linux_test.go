@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/durabench/durabench/infra/ci"
 )
 
 // mount puts a tmpfs on a fresh directory, which needs root.
@@ -17,7 +20,7 @@ func mount(t *testing.T, options string, flags uintptr) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := unix.Mount("durabench-test", dir, "tmpfs", flags, options); err != nil {
-		t.Skipf("a tmpfs cannot be mounted here (root is needed): %v", err)
+		ci.Need(t, fmt.Errorf("mount a tmpfs, which takes root: %w", err))
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {

@@ -4,6 +4,7 @@ package temporal
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/durabench/durabench/infra/ci"
 )
 
 // realBench is a bench with the real temporald on it.
@@ -23,10 +26,7 @@ func realBench(t *testing.T) *bench {
 	t.Helper()
 	binary := os.Getenv(EnvBinary)
 	if binary == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("%s must name a built temporald", EnvBinary)
-		}
-		t.Skipf("%s does not name a built temporald: `CGO_ENABLED=0 go -C infra/temporald build -trimpath -o FILE .`", EnvBinary)
+		ci.Need(t, fmt.Errorf("%s does not name a built temporald: `CGO_ENABLED=0 go -C infra/temporald build -trimpath -o FILE .`", EnvBinary))
 	}
 	b := newBench(t)
 	t.Setenv(EnvBinary, binary)

@@ -18,6 +18,7 @@ import (
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
 	"github.com/durabench/durabench/drivers/kvscan"
+	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -77,8 +78,8 @@ func (s *Servers) Start(tb testing.TB, dir string, change func(*process.Options)
 		change(&options)
 	}
 	running, err := process.Start(context.Background(), options)
-	if errors.Is(err, process.ErrNotInstalled) && os.Getenv("CI") == "" {
-		tb.Skip(err)
+	if errors.Is(err, process.ErrNotInstalled) {
+		ci.Need(tb, err)
 	}
 	if err != nil {
 		tb.Fatal(err)

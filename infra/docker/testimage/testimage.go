@@ -15,6 +15,8 @@ import (
 
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/client"
+
+	"github.com/durabench/durabench/infra/ci"
 )
 
 // Images are those that a test binary has made. Each is made once; Remove is for its TestMain.
@@ -53,10 +55,10 @@ func (i *Images) make(t testing.TB, name string, files func() ([]byte, error), c
 		return tag(name)
 	}
 	api, err := connect(t.Context())
-	Unless(t, err)
+	ci.Need(t, err)
 	defer api.Close()
 	archive, err := files()
-	Unless(t, err)
+	ci.Need(t, err)
 	stream, err := api.ImageImport(t.Context(), image.ImportSource{Source: bytes.NewReader(archive), SourceName: "-"}, tag(name), image.ImportOptions{
 		Changes: append([]string{`ENTRYPOINT ["/entrypoint"]`, "ENV PATH=/usr/bin:/bin"}, changes...),
 	})
@@ -115,16 +117,4 @@ func connect(ctx context.Context) (*client.Client, error) {
 		return nil, errors.Join(err, api.Close())
 	}
 	return api, nil
-}
-
-// Unless skips the test where what it needs is not installed on a developer's machine. In CI it fails.
-func Unless(t testing.TB, missing error) {
-	t.Helper()
-	switch {
-	case missing == nil:
-	case os.Getenv("CI") == "":
-		t.Skip(missing)
-	default:
-		t.Fatal(missing)
-	}
 }
