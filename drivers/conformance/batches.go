@@ -224,9 +224,6 @@ func testBatchMisses(t *testing.T, h Harness) {
 
 // testBatchSplits tries the sizes at which a driver says that one request is no longer enough, and wants just that.
 func testBatchSplits(t *testing.T, h Harness) {
-	if len(h.Splits) == 0 {
-		t.Skip("the harness names no size at which the driver splits batches")
-	}
 	s := h.open(t, makeCorpus(t, map[string]any{"n": "int"}, corpus.KeyInteger, false))
 	b, ctx := s.batcher(0), t.Context()
 	for operation, most := range h.Splits {

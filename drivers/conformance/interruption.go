@@ -12,9 +12,6 @@ import (
 
 // testCancelledBefore starts operations whose context is over already.
 func testCancelledBefore(t *testing.T, h Harness) {
-	if h.Instant != "" {
-		t.Skip(h.Instant)
-	}
 	s := h.open(t, plain(t))
 	c := s.caller(0)
 	must(t, c.create(t.Context(), 0, 0))
@@ -80,9 +77,6 @@ func (s *session) usable(c *caller, index uint64) {
 // testCancelledUnderLoad cancels again and again while all threads are at work, then wants every row to be one whole version, and every answer
 // to belong to its question: a driver that mixes up answers after an interruption fails here.
 func testCancelledUnderLoad(t *testing.T, h Harness) {
-	if h.Instant != "" {
-		t.Skip(h.Instant)
-	}
 	s := h.open(t, plain(t), load(2, 4))
 	const rounds = 15
 	s.everyone(func(number int, c *caller) error { return c.create(t.Context(), uint64(number), 0) })
@@ -121,9 +115,6 @@ func testCancelledUnderLoad(t *testing.T, h Harness) {
 
 // testStalled interrupts operations that the server certainly has not answered.
 func testStalled(t *testing.T, h Harness) {
-	if h.Stall == nil {
-		t.Skip("the harness cannot stall the server")
-	}
 	s := h.open(t, plain(t), load(2, 2))
 	c, ctx := s.caller(0), t.Context()
 	must(t, c.create(ctx, 0, 0))

@@ -8,9 +8,6 @@ import (
 
 // testMark keeps texts beside rows: the last one is found again, also by who opens the database anew, and is no row.
 func testMark(t *testing.T, h Harness) {
-	if !h.Engine.Abilities().Mark {
-		t.Skip("the engine keeps no mark")
-	}
 	s := h.open(t, plain(t))
 	ctx := t.Context()
 	marker := s.database.(drivers.Marker)

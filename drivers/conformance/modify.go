@@ -28,12 +28,14 @@ func testModify(t *testing.T, h Harness) {
 	wantIs(t, "modification of a row that is not there", modifier.Modify(ctx, c.corpus.Key(&c.key, 99), &c.record, &c.row), drivers.ErrNotFound)
 	wantMiss(t, "read of the row that a modification missed", c.read(ctx, 99))
 	s.usable(c, 500)
-	if h.NotAtomic != "" {
-		t.Skip(h.NotAtomic)
-	}
+}
 
-	// All at once on one row: each version that was written has been read by one modification and no other, but for the last one. An
-	// update that is lost shows as a version that nobody has read, or two have.
+// testModifyAtOnce modifies one row from everywhere: each version that was written has been read by one modification and no other, but for the last
+// one. An update that is lost shows as a version that nobody has read, or two have.
+func testModifyAtOnce(t *testing.T, h Harness) {
+	s := h.open(t, plain(t), load(2, 4))
+	c, ctx := s.caller(0), t.Context()
+	must(t, c.create(ctx, 1, 0))
 	each := uint32(12)
 	if h.Slow != "" {
 		each = 3

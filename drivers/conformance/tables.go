@@ -9,9 +9,6 @@ import (
 )
 
 func testCount(t *testing.T, h Harness) {
-	if !h.Engine.Abilities().Count {
-		t.Skip("the engine does not count")
-	}
 	s := h.open(t, plain(t))
 	c, ctx := s.caller(0), t.Context()
 	s.count(0)
@@ -31,9 +28,6 @@ func testCount(t *testing.T, h Harness) {
 
 // testLoad loads in bulk: twice, over rows of other versions, in lengths that no batch size divides, by several clients at once.
 func testLoad(t *testing.T, h Harness) {
-	if !h.Engine.Abilities().Load {
-		t.Skip("the engine has no bulk load")
-	}
 	for _, kind := range corpus.KeyKinds() {
 		t.Run(string(kind), func(t *testing.T) {
 			s := h.open(t, makeCorpus(t, plainTemplate, kind, true), load(3, 2))
@@ -128,9 +122,6 @@ func testPrepare(t *testing.T, h Harness) {
 
 // testReopen closes the database in good order and opens it again: the rows are still there, for engines that keep any.
 func testReopen(t *testing.T, h Harness) {
-	if !h.Engine.Durable() {
-		t.Skip("the engine keeps its rows in the agent's memory")
-	}
 	for _, kind := range []corpus.KeyKind{corpus.KeyInteger, corpus.KeyString250, corpus.KeyUUID} {
 		t.Run(string(kind), func(t *testing.T) {
 			s := h.open(t, makeCorpus(t, plainTemplate, kind, true), load(2, 2))

@@ -33,11 +33,6 @@ func testFullText(t *testing.T, h Harness) {
 			}
 		}
 	}
-	if h.Lacks != nil {
-		if why := h.Lacks(scans[0]); why != "" {
-			t.Skip(why)
-		}
-	}
 	all := func(what string) {
 		t.Helper()
 		for _, scan := range scans {
