@@ -10,6 +10,7 @@ import (
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 )
 
 // items are keys and rows of a corpus.
@@ -35,9 +36,9 @@ func (all items) check(t *testing.T, batcher drivers.Batcher) int {
 	t.Helper()
 	answer := drivers.Answer{Keep: true}
 	requests, err := batcher.ReadBatch(t.Context(), all.keys, &answer)
-	must(t, err)
+	drivertest.Must(t, err)
 	rows := 0
-	must(t, batcher.DecodeBatch(&answer, func(key corpus.Key, row *corpus.Row) error {
+	drivertest.Must(t, batcher.DecodeBatch(&answer, func(key corpus.Key, row *corpus.Row) error {
 		index, _ := all.corpus.Index(key)
 		first, _ := all.corpus.Index(all.keys[0])
 		rows++
@@ -56,15 +57,15 @@ func (all items) check(t *testing.T, batcher drivers.Batcher) int {
 func requests(t *testing.T, conn *sql.Conn) (sum int) {
 	t.Helper()
 	rows, err := conn.QueryContext(t.Context(), "SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_stmt_execute', 'Com_begin', 'Com_commit', 'Com_rollback')")
-	must(t, err)
+	drivertest.Must(t, err)
 	for rows.Next() {
 		var name, value string
-		must(t, rows.Scan(&name, &value))
+		drivertest.Must(t, rows.Scan(&name, &value))
 		n, err := strconv.Atoi(value)
-		must(t, err)
+		drivertest.Must(t, err)
 		sum += n
 	}
-	must(t, errors.Join(rows.Err(), rows.Close()))
+	drivertest.Must(t, errors.Join(rows.Err(), rows.Close()))
 	return sum
 }
 
@@ -84,16 +85,16 @@ func TestBatchesAreSplitAtWhatTheServerTakesAndCounted(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			template, err := corpus.ParseTemplate(test.value)
-			must(t, err)
+			drivertest.Must(t, err)
 			c, err := corpus.New(7, template, corpus.KeyInteger, false)
-			must(t, err)
+			drivertest.Must(t, err)
 			config := small(t, 1, 1, func(config *drivers.Config) { config.Corpus = c })
 			conn := control(t, config)
 			run(t, conn, "SET GLOBAL max_allowed_packet = "+test.packet)
 			t.Cleanup(func() { run(t, conn, "SET GLOBAL max_allowed_packet = 16777216") })
-			database := open(t, config)
-			must(t, database.Prepare(t.Context()))
-			batcher := clients(t, database, config)[0].(drivers.Batcher)
+			database := drivertest.Open(t, engine(t), config)
+			drivertest.Must(t, database.Prepare(t.Context()))
+			batcher := drivertest.Clients(t, database, config)[0].(drivers.Batcher)
 			before, after := itemsOf(c, 0, test.rows, 0), itemsOf(c, 0, test.rows, 1)
 			for i, operation := range []func() (int, error){
 				func() (int, error) { return batcher.CreateBatch(t.Context(), before.keys, before.rows) },
@@ -106,7 +107,7 @@ func TestBatchesAreSplitAtWhatTheServerTakesAndCounted(t *testing.T) {
 			} {
 				counted := requests(t, conn)
 				n, err := operation()
-				must(t, err)
+				drivertest.Must(t, err)
 				counted = requests(t, conn) - counted
 				if i == 3 {
 					counted -= test.want[1] // of the check
@@ -124,12 +125,12 @@ func TestBatchesAreSplitAtWhatTheServerTakesAndCounted(t *testing.T) {
 
 func TestABatchOfUpdatesAddsNoRowsAndSparesOthers(t *testing.T) {
 	config := small(t, 1, 1, nil)
-	database := open(t, config)
-	must(t, database.Prepare(t.Context()))
-	batcher := clients(t, database, config)[0].(drivers.Batcher)
+	database := drivertest.Open(t, engine(t), config)
+	drivertest.Must(t, database.Prepare(t.Context()))
+	batcher := drivertest.Clients(t, database, config)[0].(drivers.Batcher)
 	first := itemsOf(config.Corpus, 0, 10, 0)
 	_, err := batcher.CreateBatch(t.Context(), first.keys, first.rows)
-	must(t, err)
+	drivertest.Must(t, err)
 
 	// Two of the rows are not there.
 	beyond := itemsOf(config.Corpus, 2, 12, 1)
@@ -144,15 +145,15 @@ func TestABatchOfUpdatesAddsNoRowsAndSparesOthers(t *testing.T) {
 	// Some rows are as they are to be already.
 	second := itemsOf(config.Corpus, 0, 10, 1)
 	_, err = batcher.UpdateBatch(t.Context(), second.keys[:4], second.rows[:4])
-	must(t, err)
+	drivertest.Must(t, err)
 	for range 2 {
 		_, err = batcher.UpdateBatch(t.Context(), second.keys, second.rows)
-		must(t, err)
+		drivertest.Must(t, err)
 		second.check(t, batcher)
 	}
 
 	// A row that would be equal to another in a unique index: the server must not change the other in its place.
-	must(t, database.(drivers.Indexer).CreateIndex(t.Context(), query.Index{Name: "unique_number", Kind: query.Ordered, Unique: true, Paths: []query.Path{{"number"}}}))
+	drivertest.Must(t, database.(drivers.Indexer).CreateIndex(t.Context(), query.Index{Name: "unique_number", Kind: query.Ordered, Unique: true, Paths: []query.Path{{"number"}}}))
 	third := itemsOf(config.Corpus, 0, 10, 2)
 	third.rows[3].SetInt(&third.rows[3].Columns[1], second.rows[7].Columns[1].Int())
 	if _, err := batcher.UpdateBatch(t.Context(), third.keys[3:4], third.rows[3:4]); err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 )
 
 const scannedRows = 10_000
@@ -29,14 +30,14 @@ var wideRow = map[string]any{
 func scanned(b *testing.B) (drivers.Config, drivers.Client) {
 	b.Helper()
 	template, err := corpus.ParseTemplate(wideRow)
-	must(b, err)
+	drivertest.Must(b, err)
 	c, err := corpus.New(7, template, corpus.KeyInteger, false)
-	must(b, err)
+	drivertest.Must(b, err)
 	config := small(b, 1, 1, func(config *drivers.Config) { config.Corpus = c })
-	database := open(b, config)
-	must(b, database.Prepare(b.Context()))
-	client := clients(b, database, config)[0]
-	must(b, drivers.LoadRows(b.Context(), client, c, 0, scannedRows, 0))
+	database := drivertest.Open(b, engine(b), config)
+	drivertest.Must(b, database.Prepare(b.Context()))
+	client := drivertest.Clients(b, database, config)[0]
+	drivertest.Must(b, drivers.LoadRows(b.Context(), client, c, 0, scannedRows, 0))
 	return config, client
 }
 
@@ -44,15 +45,15 @@ func scanned(b *testing.B) (drivers.Config, drivers.Client) {
 func BenchmarkScan(b *testing.B) {
 	config, client := scanned(b)
 	scan, err := query.Bind(&query.Scan{ID: "all", Project: query.Full}, config.Corpus.Template())
-	must(b, err)
+	drivertest.Must(b, err)
 	scanner := client.(drivers.Scanner)
 	statement, err := scanner.PrepareScan(b.Context(), scan)
-	must(b, err)
+	drivertest.Must(b, err)
 	var answer drivers.Answer
 	b.ReportAllocs()
 	before := cpuTime()
 	for b.Loop() {
-		must(b, scanner.Scan(b.Context(), statement, &answer))
+		drivertest.Must(b, scanner.Scan(b.Context(), statement, &answer))
 		if answer.Rows != scannedRows {
 			b.Fatalf("%d rows", answer.Rows)
 		}
@@ -68,18 +69,18 @@ func BenchmarkBareScan(b *testing.B) {
 	library.Net, library.Addr, library.DBName = "tcp", address, database
 	library.User, library.Passwd = config.Credentials.User, config.Credentials.Password
 	connector, err := mysql.NewConnector(library)
-	must(b, err)
+	drivertest.Must(b, err)
 	conn, err := connector.Connect(b.Context())
-	must(b, err)
+	drivertest.Must(b, err)
 	defer conn.Close()
 	statement, err := conn.Prepare("SELECT * FROM record")
-	must(b, err)
+	drivertest.Must(b, err)
 	b.ReportAllocs()
 	before := cpuTime()
 	for b.Loop() {
 		//lint:ignore SA1019 as the driver does it
 		rows, err := statement.Query(nil)
-		must(b, err)
+		drivertest.Must(b, err)
 		cells := make([]driver.Value, len(rows.Columns()))
 		n := 0
 		for {
@@ -90,7 +91,7 @@ func BenchmarkBareScan(b *testing.B) {
 			}
 			n++
 		}
-		must(b, rows.Close())
+		drivertest.Must(b, rows.Close())
 		if n != scannedRows {
 			b.Fatalf("%d rows", n)
 		}

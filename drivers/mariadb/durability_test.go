@@ -10,6 +10,7 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -21,13 +22,13 @@ func TestAcknowledgedRowsSurviveKill9(t *testing.T) {
 			dir := directory(t)
 			tune := func(o *process.Options) { o.Tier = tier }
 			running := start(t, dir, tune)
-			defer func() { must(t, process.Stop(context.Background(), dir, false)) }()
+			defer func() { drivertest.Must(t, process.Stop(context.Background(), dir, false)) }()
 			config := small(t, 4, 2, func(c *drivers.Config) {
 				c.Endpoint, c.Credentials, c.Tier = running.Endpoint, running.Credentials, tier
 			})
-			database := open(t, config)
-			must(t, database.Prepare(t.Context()))
-			all := clients(t, database, config)
+			database := drivertest.Open(t, engine(t), config)
+			drivertest.Must(t, database.Prepare(t.Context()))
+			all := drivertest.Clients(t, database, config)
 
 			workers := config.Clients * config.Threads
 			acknowledged := make([]atomic.Int64, workers)
@@ -47,14 +48,14 @@ func TestAcknowledgedRowsSurviveKill9(t *testing.T) {
 				})
 			}
 			time.Sleep(time.Second)
-			must(t, syscall.Kill(running.PID, syscall.SIGKILL))
+			drivertest.Must(t, syscall.Kill(running.PID, syscall.SIGKILL))
 			group.Wait()
 
 			again := start(t, dir, tune)
 			if !again.Restarted || again.Endpoint != running.Endpoint {
 				t.Fatalf("restarted %v at %s", again.Restarted, again.Endpoint)
 			}
-			client := clients(t, open(t, config), config)[0]
+			client := drivertest.Clients(t, drivertest.Open(t, engine(t), config), config)[0]
 			var key corpus.KeyBuffer
 			var record drivers.Record
 			rows := int64(0)

@@ -9,6 +9,7 @@ import (
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 )
 
 // An index on what is no column makes one, which goes with it: not sooner, when another index is on it too, and not never.
@@ -16,14 +17,14 @@ func TestIndexesLeaveTheTableAsItWas(t *testing.T) {
 	template, err := corpus.ParseTemplate(map[string]any{
 		"number": "int", "text": "text:20..60", "long": "string:0..2100", "deep": map[string]any{"city": "string_enum:london,paris", "long": "string:0..2100", "words": "words:30;hello,world"},
 	})
-	must(t, err)
+	drivertest.Must(t, err)
 	c, err := corpus.New(7, template, corpus.KeyInteger, false)
-	must(t, err)
+	drivertest.Must(t, err)
 	config := small(t, 1, 1, func(config *drivers.Config) { config.Corpus = c })
-	database := open(t, config)
-	must(t, database.Prepare(t.Context()))
-	client := clients(t, database, config)[0]
-	must(t, drivers.LoadRows(t.Context(), client, c, 0, 100, 0))
+	database := drivertest.Open(t, engine(t), config)
+	drivertest.Must(t, database.Prepare(t.Context()))
+	client := drivertest.Clients(t, database, config)[0]
+	drivertest.Must(t, drivers.LoadRows(t.Context(), client, c, 0, 100, 0))
 	conn := control(t, config)
 	columns := func() string {
 		return one(t, conn, "SELECT GROUP_CONCAT(column_name) FROM information_schema.columns WHERE table_schema = 'durabench' AND table_name = 'record'")
@@ -38,7 +39,7 @@ func TestIndexesLeaveTheTableAsItWas(t *testing.T) {
 		{Name: "long", Kind: query.Ordered, Paths: []query.Path{{"long"}}},
 	}
 	for _, index := range indexes {
-		must(t, indexer.CreateIndex(t.Context(), index))
+		drivertest.Must(t, indexer.CreateIndex(t.Context(), index))
 		state, err := indexer.IndexState(t.Context(), index)
 		if err != nil || !state.Exists || !state.Ready || state.Bytes < 16384 {
 			t.Errorf("state of %s: %+v, %v", index.Name, state, err)
@@ -47,12 +48,12 @@ func TestIndexesLeaveTheTableAsItWas(t *testing.T) {
 	if now := columns(); strings.Count(now, "durabench_value_") != 1 || strings.Count(now, "durabench_words_") != 2 {
 		t.Errorf("columns %s: want one for a value and two for words", now)
 	}
-	must(t, indexer.DropIndex(t.Context(), indexes[0]))
+	drivertest.Must(t, indexer.DropIndex(t.Context(), indexes[0]))
 	if now := columns(); strings.Count(now, "durabench_value_") != 1 {
 		t.Errorf("columns %s: the one that another index is on is gone", now)
 	}
 	for _, index := range indexes[1:] {
-		must(t, indexer.DropIndex(t.Context(), index))
+		drivertest.Must(t, indexer.DropIndex(t.Context(), index))
 	}
 	// What cannot be built leaves nothing either.
 	for _, index := range []query.Index{
@@ -74,30 +75,30 @@ func TestIndexesLeaveTheTableAsItWas(t *testing.T) {
 // A raw condition says MATCH of a column, whatever else has an index on words: without one on just that column it is refused, not failed.
 func TestRawConditionsForWordsNeedAnIndexOnTheColumn(t *testing.T) {
 	template, err := corpus.ParseTemplate(map[string]any{"words": "words:60;hello,world,foo"})
-	must(t, err)
+	drivertest.Must(t, err)
 	c, err := corpus.New(7, template, corpus.KeyInteger, false)
-	must(t, err)
+	drivertest.Must(t, err)
 	config := small(t, 1, 1, func(config *drivers.Config) { config.Corpus = c })
-	database := open(t, config)
-	must(t, database.Prepare(t.Context()))
-	client := clients(t, database, config)[0]
-	must(t, drivers.LoadRows(t.Context(), client, c, 0, 50, 0))
+	database := drivertest.Open(t, engine(t), config)
+	drivertest.Must(t, database.Prepare(t.Context()))
+	client := drivertest.Clients(t, database, config)[0]
+	drivertest.Must(t, drivers.LoadRows(t.Context(), client, c, 0, 50, 0))
 	scanner := client.(drivers.Scanner)
 	scan := &query.Scan{ID: "raw", Project: query.Count, Raw: &query.Raw{HasWhere: true, Where: map[string]string{"mysql": "MATCH(words) AGAINST('+hello +world' IN BOOLEAN MODE)"}}}
 	index := query.Index{Name: "words", Kind: query.FullText, Paths: []query.Path{{"words"}}}
 	if why := client.(drivers.IndexNeeder).NeedsIndex(scan, index); why == "" {
 		t.Error("a raw condition with a full-text index is said to do without")
 	}
-	must(t, scanner.CanScan(scan))
+	drivertest.Must(t, scanner.CanScan(scan))
 	var unsupported drivers.Unsupported
 	if _, err := scanner.PrepareScan(t.Context(), scan); !errors.As(err, &unsupported) {
 		t.Errorf("without an index: %v", err)
 	}
-	must(t, database.(drivers.Indexer).CreateIndex(t.Context(), index))
+	drivertest.Must(t, database.(drivers.Indexer).CreateIndex(t.Context(), index))
 	statement, err := scanner.PrepareScan(t.Context(), scan)
-	must(t, err)
+	drivertest.Must(t, err)
 	var answer drivers.Answer
-	must(t, scanner.Scan(t.Context(), statement, &answer))
+	drivertest.Must(t, scanner.Scan(t.Context(), statement, &answer))
 	want := int64(0)
 	var row corpus.Row
 	for i := range uint64(50) {

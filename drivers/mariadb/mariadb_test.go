@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
+	"github.com/durabench/durabench/drivers/drivertest"
 	_ "github.com/durabench/durabench/drivers/mariadb"
 	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/process"
@@ -47,11 +47,7 @@ func TestMain(m *testing.M) {
 
 func engine(tb testing.TB) drivers.Engine {
 	tb.Helper()
-	engine, found := drivers.Lookup("mariadb")
-	if !found {
-		tb.Fatal("mariadb is not registered")
-	}
-	return engine
+	return drivertest.Engine(tb, "mariadb")
 }
 
 // connect opens a connection of database/sql's beside the driver's.
@@ -84,7 +80,7 @@ func directory(tb testing.TB) string {
 	if err == nil {
 		err = os.Chmod(dir, 0o711)
 	}
-	must(tb, err)
+	drivertest.Must(tb, err)
 	return dir
 }
 
@@ -102,7 +98,7 @@ func start(tb testing.TB, dir string, change func(*process.Options)) *process.Ru
 	if errors.Is(err, process.ErrNotInstalled) {
 		ci.Need(tb, err)
 	}
-	must(tb, err)
+	drivertest.Must(tb, err)
 	return running
 }
 
@@ -153,9 +149,9 @@ func stall(t *testing.T, config drivers.Config) (release func()) {
 func control(tb testing.TB, config drivers.Config) *sql.Conn {
 	tb.Helper()
 	db, err := connect(config.Endpoint, config.Credentials)
-	must(tb, err)
+	drivertest.Must(tb, err)
 	conn, err := db.Conn(context.Background())
-	must(tb, err)
+	drivertest.Must(tb, err)
 	tb.Cleanup(func() { _ = errors.Join(conn.Close(), db.Close()) })
 	return conn
 }
@@ -176,73 +172,19 @@ func one(tb testing.TB, conn *sql.Conn, sql string) (value string) {
 	return value
 }
 
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
-
 // small is a configuration on the shared server.
 func small(tb testing.TB, clients, threads int, change func(*drivers.Config)) drivers.Config {
 	tb.Helper()
 	running := server(tb, drivers.TierOS, drivers.Profile{})
-	template, err := corpus.ParseTemplate(map[string]any{"name": "string:10", "number": "int"})
-	must(tb, err)
-	c, err := corpus.New(7, template, corpus.KeyInteger, false)
-	must(tb, err)
-	config := drivers.Config{
-		Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: clients, Threads: threads, Tier: drivers.TierOS, Corpus: c, Logger: slog.New(slog.DiscardHandler),
-	}
-	if change != nil {
-		change(&config)
-	}
-	return config
-}
-
-// open opens the database; it is closed at the end of the test.
-func open(tb testing.TB, config drivers.Config) drivers.Database {
-	tb.Helper()
-	database, err := engine(tb).Open(tb.Context(), config)
-	must(tb, err)
-	tb.Cleanup(func() { _ = database.Close() })
-	return database
-}
-
-// clients opens all clients.
-func clients(tb testing.TB, database drivers.Database, config drivers.Config) (all []drivers.Client) {
-	tb.Helper()
-	for i := range config.Clients {
-		client, err := database.Client(tb.Context(), i)
-		must(tb, err)
-		tb.Cleanup(func() { _ = client.Close() })
-		all = append(all, client)
-	}
-	return all
-}
-
-// says wants an error with all texts in it, and without the password.
-func says(tb testing.TB, err error, config drivers.Config, texts ...string) {
-	tb.Helper()
-	if err == nil {
-		tb.Errorf("no error, want one with %q", texts)
-		return
-	}
-	for _, text := range texts {
-		if !strings.Contains(err.Error(), text) {
-			tb.Errorf("error does not say %q: %v", text, err)
-		}
-	}
-	if password := config.Credentials.Password; password != "" && strings.Contains(err.Error(), password) {
-		tb.Errorf("error tells the password: %v", err)
-	}
+	config := drivers.Config{Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: clients, Threads: threads, Tier: drivers.TierOS}
+	return drivertest.Small(tb, config, change)
 }
 
 func TestEndpointsThatCannotBeUsedSayWhy(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	drivertest.Must(t, err)
 	closed := listener.Addr().String()
-	must(t, listener.Close())
+	drivertest.Must(t, listener.Close())
 	base := small(t, 1, 1, nil)
 	for _, test := range []struct {
 		name   string
@@ -262,7 +204,7 @@ func TestEndpointsThatCannotBeUsedSayWhy(t *testing.T) {
 			config := base
 			test.change(&config)
 			_, err := engine(t).Open(t.Context(), config)
-			says(t, err, config, test.want...)
+			drivertest.Says(t, err, config, test.want...)
 		})
 	}
 }
@@ -274,7 +216,7 @@ func TestEveryFormOfEndpointOpens(t *testing.T) {
 	for _, endpoint := range []string{address, address + "/durabench", "mariadb://" + address, "mysql://" + address + "/durabench?tls=false", "mysql:///durabench?socket=" + socket} {
 		config := base
 		config.Endpoint = endpoint
-		if version, err := open(t, config).Version(t.Context()); err != nil || !strings.Contains(version, "MariaDB") {
+		if version, err := drivertest.Open(t, engine(t), config).Version(t.Context()); err != nil || !strings.Contains(version, "MariaDB") {
 			t.Errorf("%s: version %q, %v", endpoint, version, err)
 		}
 	}
@@ -282,33 +224,33 @@ func TestEveryFormOfEndpointOpens(t *testing.T) {
 
 func TestTooManyConnectionsAreRefusedBeforeTheLoad(t *testing.T) {
 	config := small(t, 128, 48, nil)
-	says(t, open(t, config).(drivers.Preflighter).Preflight(t.Context()), config, "128 clients × 48 threads need 6145 connections", "max_connections 170", "at least")
+	drivertest.Says(t, drivertest.Open(t, engine(t), config).(drivers.Preflighter).Preflight(t.Context()), config, "128 clients × 48 threads need 6145 connections", "max_connections 170", "at least")
 	config = small(t, 4, 4, nil)
-	must(t, open(t, config).(drivers.Preflighter).Preflight(t.Context()))
+	drivertest.Must(t, drivertest.Open(t, engine(t), config).(drivers.Preflighter).Preflight(t.Context()))
 }
 
 func TestRowsLargerThanARequestAreRefusedBeforeTheLoad(t *testing.T) {
 	template, err := corpus.ParseTemplate(map[string]any{"large": "bytes:33554432"})
-	must(t, err)
+	drivertest.Must(t, err)
 	c, err := corpus.New(7, template, corpus.KeyInteger, false)
-	must(t, err)
+	drivertest.Must(t, err)
 	config := small(t, 1, 1, func(config *drivers.Config) { config.Corpus = c })
-	says(t, open(t, config).(drivers.Preflighter).Preflight(t.Context()), config, "33554", "max_allowed_packet")
+	drivertest.Says(t, drivertest.Open(t, engine(t), config).(drivers.Preflighter).Preflight(t.Context()), config, "33554", "max_allowed_packet")
 }
 
 func TestSocketsAreThoseThatTheServerCounts(t *testing.T) {
 	config := small(t, 8, 4, nil)
-	database := open(t, config)
-	must(t, database.Prepare(t.Context()))
+	database := drivertest.Open(t, engine(t), config)
+	drivertest.Must(t, database.Prepare(t.Context()))
 	conn := control(t, config)
 	const count = "SELECT COUNT(*) FROM information_schema.processlist WHERE db = 'durabench' AND id <> CONNECTION_ID()"
 	before := one(t, conn, count)
-	all := clients(t, database, config)
+	all := drivertest.Clients(t, database, config)
 	if seen, sockets := one(t, conn, count), database.(drivers.Socketer).Sockets(); before != "0" || seen != "32" || sockets != 32 || engine(t).Connections(config) != 32 {
 		t.Errorf("%s before, %s by the server, %d by the driver, %d declared", before, seen, sockets, engine(t).Connections(config))
 	}
 	for _, client := range all {
-		must(t, client.Close())
+		drivertest.Must(t, client.Close())
 	}
 	if sockets := database.(drivers.Socketer).Sockets(); sockets != 0 {
 		t.Errorf("%d sockets after close", sockets)
@@ -321,9 +263,9 @@ func TestTiersAreSetAndReadBack(t *testing.T) {
 		config := small(t, 1, 1, func(c *drivers.Config) {
 			c.Endpoint, c.Credentials, c.Tier = running.Endpoint, running.Credentials, tier
 		})
-		settings, err := open(t, config).Settings(t.Context())
-		must(t, err)
-		must(t, settings.Require(tier))
+		settings, err := drivertest.Open(t, engine(t), config).Settings(t.Context())
+		drivertest.Must(t, err)
+		drivertest.Must(t, settings.Require(tier))
 		values := make(map[string]string)
 		for _, s := range settings.Values {
 			values[s.Name] = s.Value
@@ -342,12 +284,12 @@ func TestTiersAreSetAndReadBack(t *testing.T) {
 // Somebody may change the server under a run's feet: the tier is what it says now, and a table that InnoDB does not keep has none.
 func TestTierIsReadBackAndNotRemembered(t *testing.T) {
 	config := small(t, 1, 1, nil)
-	database := open(t, config)
-	must(t, database.Prepare(t.Context()))
+	database := drivertest.Open(t, engine(t), config)
+	drivertest.Must(t, database.Prepare(t.Context()))
 	conn := control(t, config)
 	tier := func() drivers.Tier {
 		settings, err := database.Settings(t.Context())
-		must(t, err)
+		drivertest.Must(t, err)
 		return settings.Tier
 	}
 	for value, want := range map[string]drivers.Tier{"0": drivers.TierNone, "2": drivers.TierProcess, "1": drivers.TierOS} {
@@ -361,7 +303,7 @@ func TestTierIsReadBackAndNotRemembered(t *testing.T) {
 	if got := tier(); got != "" {
 		t.Errorf("a table that InnoDB does not keep has tier %q", got)
 	}
-	must(t, database.Prepare(t.Context()))
+	drivertest.Must(t, database.Prepare(t.Context()))
 }
 
 func TestATableThatIsNotOursIsLeftAlone(t *testing.T) {
@@ -370,7 +312,7 @@ func TestATableThatIsNotOursIsLeftAlone(t *testing.T) {
 	for _, theirs := range []string{"CREATE TABLE record (x INT)", "CREATE VIEW record AS SELECT 1 AS x"} {
 		run(t, conn, "DROP TABLE IF EXISTS record")
 		run(t, conn, theirs)
-		says(t, open(t, config).Prepare(t.Context()), config, "not a table of durabench's")
+		drivertest.Says(t, drivertest.Open(t, engine(t), config).Prepare(t.Context()), config, "not a table of durabench's")
 		if got := one(t, conn, "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'record' AND table_schema = 'durabench'"); got != "1" {
 			t.Errorf("%s: it is gone", theirs)
 		}
@@ -381,39 +323,39 @@ func TestATableThatIsNotOursIsLeftAlone(t *testing.T) {
 
 func TestATableOfAnotherSpecIsRefused(t *testing.T) {
 	config := small(t, 1, 1, nil)
-	must(t, open(t, config).Prepare(t.Context()))
+	drivertest.Must(t, drivertest.Open(t, engine(t), config).Prepare(t.Context()))
 	template, err := corpus.ParseTemplate(map[string]any{"name": "string:11", "number": "int"})
-	must(t, err)
+	drivertest.Must(t, err)
 	other, err := corpus.New(7, template, corpus.KeyInteger, false)
-	must(t, err)
+	drivertest.Must(t, err)
 	config.Corpus = other
-	_, err = open(t, config).Client(t.Context(), 0)
-	says(t, err, config, "another value template")
+	_, err = drivertest.Open(t, engine(t), config).Client(t.Context(), 0)
+	drivertest.Says(t, err, config, "another value template")
 }
 
 func TestALostConnectionIsOfItsClassAndReplaced(t *testing.T) {
 	config := small(t, 1, 4, nil)
-	database := open(t, config)
-	must(t, database.Prepare(t.Context()))
-	client := clients(t, database, config)[0]
+	database := drivertest.Open(t, engine(t), config)
+	drivertest.Must(t, database.Prepare(t.Context()))
+	client := drivertest.Clients(t, database, config)[0]
 	var key corpus.KeyBuffer
 	var row corpus.Row
 	var record drivers.Record
 	config.Corpus.Row(&row, 0, 0)
-	must(t, client.Create(t.Context(), config.Corpus.Key(&key, 0), &row))
+	drivertest.Must(t, client.Create(t.Context(), config.Corpus.Key(&key, 0), &row))
 	conn := control(t, config)
 	own := one(t, conn, "SELECT CONNECTION_ID()")
 	rows, err := conn.QueryContext(t.Context(), "SELECT id FROM information_schema.processlist WHERE db = 'durabench'")
-	must(t, err)
+	drivertest.Must(t, err)
 	var ids []string
 	for rows.Next() {
 		var id string
-		must(t, rows.Scan(&id))
+		drivertest.Must(t, rows.Scan(&id))
 		if id != own {
 			ids = append(ids, id)
 		}
 	}
-	must(t, rows.Err())
+	drivertest.Must(t, rows.Err())
 	if len(ids) != 4 {
 		t.Fatalf("connections %v, want 4", ids)
 	}
@@ -435,21 +377,21 @@ func TestALostConnectionIsOfItsClassAndReplaced(t *testing.T) {
 	if failures > 4 {
 		t.Errorf("%d reads failed, with 4 connections", failures)
 	}
-	must(t, client.Decode(&record, &row))
+	drivertest.Must(t, client.Decode(&record, &row))
 }
 
 func TestRefusalsHaveTheirClass(t *testing.T) {
 	config := small(t, 1, 1, nil)
-	database := open(t, config)
-	must(t, database.Prepare(t.Context()))
+	database := drivertest.Open(t, engine(t), config)
+	drivertest.Must(t, database.Prepare(t.Context()))
 	conn := control(t, config)
 	run(t, conn, "SET GLOBAL innodb_lock_wait_timeout = 1")
-	client := clients(t, database, config)[0]
+	client := drivertest.Clients(t, database, config)[0]
 	run(t, conn, "SET GLOBAL innodb_lock_wait_timeout = 50")
 	var key corpus.KeyBuffer
 	var row corpus.Row
 	config.Corpus.Row(&row, 0, 0)
-	must(t, client.Create(t.Context(), config.Corpus.Key(&key, 0), &row))
+	drivertest.Must(t, client.Create(t.Context(), config.Corpus.Key(&key, 0), &row))
 	run(t, conn, "BEGIN")
 	run(t, conn, "UPDATE record SET number = 1")
 	err := client.Update(t.Context(), config.Corpus.Key(&key, 0), &row)
@@ -457,10 +399,10 @@ func TestRefusalsHaveTheirClass(t *testing.T) {
 	if class := drivers.ErrorClassOf(err); class != drivers.ClassConflict {
 		t.Errorf("class %q of %v", class, err)
 	}
-	must(t, client.Update(t.Context(), config.Corpus.Key(&key, 0), &row))
+	drivertest.Must(t, client.Update(t.Context(), config.Corpus.Key(&key, 0), &row))
 	// Keys of another kind are refused before they are sent, and are no reason to lose the connection.
-	says(t, client.Delete(t.Context(), corpus.Key{}), config, "the table's key is of kind")
-	must(t, client.Delete(t.Context(), config.Corpus.Key(&key, 0)))
+	drivertest.Says(t, client.Delete(t.Context(), corpus.Key{}), config, "the table's key is of kind")
+	drivertest.Must(t, client.Delete(t.Context(), config.Corpus.Key(&key, 0)))
 }
 
 // A fresh data directory has a root account without a password, which anybody on the machine could use.
@@ -468,7 +410,7 @@ func TestNoAccountIsOpen(t *testing.T) {
 	config := small(t, 1, 1, nil)
 	for _, user := range []string{"root", "", "mariadb.sys", "mysql"} {
 		db, err := connect(config.Endpoint, drivers.Credentials{User: user})
-		must(t, err)
+		drivertest.Must(t, err)
 		if err := db.Ping(); err == nil {
 			t.Errorf("account %q lets anybody in", user)
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -25,6 +24,7 @@ import (
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
+	"github.com/durabench/durabench/drivers/drivertest"
 	_ "github.com/durabench/durabench/drivers/mongodb"
 	_ "github.com/durabench/durabench/drivers/postgres"
 	"github.com/durabench/durabench/infra/ci"
@@ -85,7 +85,7 @@ func startPeer(tb testing.TB) {
 	if err == nil {
 		err = os.Chmod(dir, 0o711) // for the account of the server
 	}
-	must(tb, err)
+	drivertest.Must(tb, err)
 	peer.dir = dir
 	postgres, _ := drivers.Lookup("postgres")
 	peer.postgres, err = process.Start(context.Background(), process.Options{
@@ -95,14 +95,14 @@ func startPeer(tb testing.TB) {
 	if errors.Is(err, process.ErrNotInstalled) {
 		ci.Need(tb, err)
 	}
-	must(tb, err)
+	drivertest.Must(tb, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(tb, err)
+	drivertest.Must(tb, err)
 	address := listener.Addr().String()
-	must(tb, listener.Close())
+	drivertest.Must(tb, listener.Close())
 	command := exec.Command(program, "-listen", address, "-postgres", peer.postgres.Endpoint)
 	command.Stdout, command.Stderr = &peer.log, &peer.log
-	must(tb, command.Start())
+	drivertest.Must(tb, command.Start())
 	peer.ferret = command
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		conn, err := net.Dial("tcp", address)
@@ -132,11 +132,7 @@ func readyPostgres(ctx context.Context, running *process.Running) error {
 
 func engine(tb testing.TB) drivers.Engine {
 	tb.Helper()
-	engine, found := drivers.Lookup("mongodb")
-	if !found {
-		tb.Fatal("mongodb is not registered")
-	}
-	return engine
+	return drivertest.Engine(tb, "mongodb")
 }
 
 func TestConformance(t *testing.T) {
@@ -213,35 +209,12 @@ func lacksPart(p *query.Predicate) string {
 	return ""
 }
 
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
-
 // small is a configuration on the peer.
 func small(tb testing.TB, clients, threads int, change func(*drivers.Config)) drivers.Config {
 	tb.Helper()
-	template, err := corpus.ParseTemplate(map[string]any{"name": "string:10", "number": "int"})
-	must(tb, err)
-	c, err := corpus.New(7, template, corpus.KeyInteger, false)
-	must(tb, err)
-	config := drivers.Config{Clients: clients, Threads: threads, Corpus: c, Logger: slog.New(slog.DiscardHandler)}
+	config := drivers.Config{Clients: clients, Threads: threads}
 	config.Endpoint, config.Credentials = server(tb)
-	if change != nil {
-		change(&config)
-	}
-	return config
-}
-
-// open opens the database; it is closed at the end of the test.
-func open(tb testing.TB, config drivers.Config) drivers.Database {
-	tb.Helper()
-	database, err := engine(tb).Open(tb.Context(), config)
-	must(tb, err)
-	tb.Cleanup(func() { _ = database.Close() })
-	return database
+	return drivertest.Small(tb, config, change)
 }
 
 // beside is a client of the driver's own.
@@ -252,33 +225,16 @@ func beside(tb testing.TB) *mongo.Database {
 		AuthMechanism: "PLAIN", Username: credentials.User, Password: credentials.Password,
 	})
 	client, err := mongo.Connect(config)
-	must(tb, err)
+	drivertest.Must(tb, err)
 	tb.Cleanup(func() { _ = client.Disconnect(context.Background()) })
 	return client.Database("durabench")
 }
 
-// says wants an error with all texts in it, and without the password.
-func says(tb testing.TB, err error, config drivers.Config, texts ...string) {
-	tb.Helper()
-	if err == nil {
-		tb.Errorf("no error, want one with %q", texts)
-		return
-	}
-	for _, text := range texts {
-		if !strings.Contains(err.Error(), text) {
-			tb.Errorf("error does not say %q: %v", text, err)
-		}
-	}
-	if password := config.Credentials.Password; password != "" && strings.Contains(err.Error(), password) {
-		tb.Errorf("error tells the password: %v", err)
-	}
-}
-
 func TestEndpointsThatCannotBeUsedSayWhy(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	drivertest.Must(t, err)
 	closed := listener.Addr().String()
-	must(t, listener.Close())
+	drivertest.Must(t, listener.Close())
 	base := small(t, 1, 1, nil)
 	for _, test := range []struct {
 		name   string
@@ -299,7 +255,7 @@ func TestEndpointsThatCannotBeUsedSayWhy(t *testing.T) {
 			config := base
 			test.change(&config)
 			_, err := engine(t).Open(t.Context(), config)
-			says(t, err, config, test.want...)
+			drivertest.Says(t, err, config, test.want...)
 		})
 	}
 }
@@ -307,34 +263,34 @@ func TestEndpointsThatCannotBeUsedSayWhy(t *testing.T) {
 func TestACollectionThatIsNotOursIsLeftAlone(t *testing.T) {
 	config := small(t, 1, 1, nil)
 	db := beside(t)
-	must(t, db.Drop(t.Context()))
+	drivertest.Must(t, db.Drop(t.Context()))
 	_, err := db.Collection("record").InsertOne(t.Context(), bson.D{{Key: "theirs", Value: true}})
-	must(t, err)
-	says(t, open(t, config).Prepare(t.Context()), config, "not a collection of durabench's")
+	drivertest.Must(t, err)
+	drivertest.Says(t, drivertest.Open(t, engine(t), config).Prepare(t.Context()), config, "not a collection of durabench's")
 	if n, err := db.Collection("record").CountDocuments(t.Context(), bson.D{}); n != 1 || err != nil {
 		t.Errorf("%d documents are left, %v", n, err)
 	}
-	must(t, db.Drop(t.Context()))
+	drivertest.Must(t, db.Drop(t.Context()))
 }
 
 func TestACollectionOfAnotherSpecIsRefused(t *testing.T) {
 	config := small(t, 1, 1, nil)
-	must(t, open(t, config).Prepare(t.Context()))
+	drivertest.Must(t, drivertest.Open(t, engine(t), config).Prepare(t.Context()))
 	config.Options = map[string]string{"decimals": "units"}
-	_, err := open(t, config).Client(t.Context(), 0)
-	says(t, err, config, "another value template")
+	_, err := drivertest.Open(t, engine(t), config).Client(t.Context(), 0)
+	drivertest.Says(t, err, config, "another value template")
 }
 
 // Every thread has a connection before the load, and no more are opened under it.
 func TestSocketsAreOneForEachThread(t *testing.T) {
 	config := small(t, 3, 4, nil)
-	database := open(t, config)
-	must(t, database.Prepare(t.Context()))
+	database := drivertest.Open(t, engine(t), config)
+	drivertest.Must(t, database.Prepare(t.Context()))
 	sockets := database.(drivers.Socketer).Sockets
 	var all []drivers.Client
 	for i := range config.Clients {
 		client, err := database.Client(t.Context(), i)
-		must(t, err)
+		drivertest.Must(t, err)
 		all = append(all, client)
 		if got, want := sockets(), 4*(i+1); got != want {
 			t.Errorf("%d sockets after client %d, want %d", got, i, want)
@@ -359,7 +315,7 @@ func TestSocketsAreOneForEachThread(t *testing.T) {
 		t.Errorf("%d sockets after the load, want 12", got)
 	}
 	for _, client := range all {
-		must(t, client.Close())
+		drivertest.Must(t, client.Close())
 	}
 	for deadline := time.Now().Add(5 * time.Second); sockets() != 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 	}

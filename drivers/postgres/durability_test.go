@@ -15,6 +15,7 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -26,13 +27,13 @@ func TestAcknowledgedRowsSurviveKill9(t *testing.T) {
 			dir := directory(t)
 			tune := func(o *process.Options) { o.Tier = tier }
 			running := start(t, dir, tune)
-			defer func() { must(t, process.Stop(context.Background(), dir, false)) }()
+			defer func() { drivertest.Must(t, process.Stop(context.Background(), dir, false)) }()
 			config := small(t, 4, 2, func(c *drivers.Config) {
 				c.Endpoint, c.Credentials, c.Tier = running.Endpoint, running.Credentials, tier
 			})
-			database := open(t, config)
-			must(t, database.Prepare(t.Context()))
-			all := clients(t, database, config)
+			database := drivertest.Open(t, engine(t), config)
+			drivertest.Must(t, database.Prepare(t.Context()))
+			all := drivertest.Clients(t, database, config)
 
 			workers := config.Clients * config.Threads
 			acknowledged := make([]atomic.Int64, workers)
@@ -61,7 +62,7 @@ func TestAcknowledgedRowsSurviveKill9(t *testing.T) {
 			if !again.Restarted || again.Endpoint != running.Endpoint {
 				t.Fatalf("restarted %v at %s", again.Restarted, again.Endpoint)
 			}
-			client := clients(t, open(t, config), config)[0]
+			client := drivertest.Clients(t, drivertest.Open(t, engine(t), config), config)[0]
 			var key corpus.KeyBuffer
 			var record drivers.Record
 			rows := int64(0)
@@ -87,7 +88,7 @@ func TestAcknowledgedRowsSurviveKill9(t *testing.T) {
 func family(t *testing.T, pid int) (pids []int) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	must(t, err)
+	drivertest.Must(t, err)
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -96,7 +97,7 @@ func family(t *testing.T, pid int) (pids []int) {
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		if len(fields) > 1 && fields[1] == fmt.Sprint(pid) {
 			child, err := strconv.Atoi(strings.Split(path, "/")[2])
-			must(t, err)
+			drivertest.Must(t, err)
 			pids = append(pids, child)
 		}
 	}

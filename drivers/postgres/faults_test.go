@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -19,80 +19,15 @@ import (
 func small(tb testing.TB, clients, threads int, change func(*drivers.Config)) drivers.Config {
 	tb.Helper()
 	running := server(tb, drivers.TierOS, drivers.Profile{})
-	template, err := corpus.ParseTemplate(map[string]any{"name": "string:10", "number": "int"})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	c, err := corpus.New(7, template, corpus.KeyInteger, false)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	config := drivers.Config{
-		Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: clients, Threads: threads, Tier: drivers.TierOS, Corpus: c, Logger: slog.New(slog.DiscardHandler),
-	}
-	if change != nil {
-		change(&config)
-	}
-	return config
-}
-
-// open opens the database; it is closed at the end of the test.
-func open(tb testing.TB, config drivers.Config) drivers.Database {
-	tb.Helper()
-	database, err := engine(tb).Open(tb.Context(), config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = database.Close() })
-	return database
-}
-
-// clients opens all clients.
-func clients(tb testing.TB, database drivers.Database, config drivers.Config) (all []drivers.Client) {
-	tb.Helper()
-	for i := range config.Clients {
-		client, err := database.Client(tb.Context(), i)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		tb.Cleanup(func() { _ = client.Close() })
-		all = append(all, client)
-	}
-	return all
-}
-
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
-
-// says wants an error with all texts in it, and without the password.
-func says(tb testing.TB, err error, config drivers.Config, texts ...string) {
-	tb.Helper()
-	if err == nil {
-		tb.Errorf("no error, want one with %q", texts)
-		return
-	}
-	for _, text := range texts {
-		if !strings.Contains(err.Error(), text) {
-			tb.Errorf("error does not say %q: %v", text, err)
-		}
-	}
-	if password := config.Credentials.Password; password != "" && strings.Contains(err.Error(), password) {
-		tb.Errorf("error tells the password: %v", err)
-	}
-	if strings.Contains(err.Error(), "\n") {
-		tb.Errorf("error has more than one line: %v", err)
-	}
+	config := drivers.Config{Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: clients, Threads: threads, Tier: drivers.TierOS}
+	return drivertest.Small(tb, config, change)
 }
 
 func TestEndpointsThatCannotBeUsedSayWhy(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	drivertest.Must(t, err)
 	closed := listener.Addr().String()
-	must(t, listener.Close())
+	drivertest.Must(t, listener.Close())
 	base := small(t, 1, 1, nil)
 	address := strings.TrimPrefix(strings.Split(base.Endpoint, "/postgres?")[0], "postgres://")
 	for _, test := range []struct {
@@ -114,7 +49,7 @@ func TestEndpointsThatCannotBeUsedSayWhy(t *testing.T) {
 			test.change(&config)
 			begin := time.Now()
 			_, err := engine(t).Open(t.Context(), config)
-			says(t, err, config, test.want...)
+			drivertest.Says(t, err, config, test.want...)
 			if took := time.Since(begin); took > 5*time.Second {
 				t.Errorf("it took %v", took)
 			}
@@ -126,13 +61,13 @@ func TestEveryFormOfEndpointOpens(t *testing.T) {
 	config := small(t, 1, 1, nil)
 	address := strings.TrimPrefix(strings.Split(config.Endpoint, "/postgres?")[0], "postgres://")
 	host, port, err := net.SplitHostPort(address)
-	must(t, err)
+	drivertest.Must(t, err)
 	for _, endpoint := range []string{
 		"postgres://" + address + "/postgres", "postgresql://" + address + "/postgres?sslmode=prefer&connect_timeout=3",
 		fmt.Sprintf("host=%s port=%s dbname=postgres sslmode=disable", host, port), "postgres://ignored:ignored@" + address + "/postgres",
 	} {
 		config.Endpoint = endpoint
-		version, err := open(t, config).Version(t.Context())
+		version, err := drivertest.Open(t, engine(t), config).Version(t.Context())
 		if err != nil || version == "" {
 			t.Errorf("%s: version %q, %v", endpoint, version, err)
 		}
@@ -148,34 +83,34 @@ func TestTooManyConnectionsAreRefusedBeforeTheLoad(t *testing.T) {
 	})
 	on := func(c *drivers.Config) { c.Endpoint, c.Credentials = running.Endpoint, running.Credentials }
 	config := small(t, 128, 1, on)
-	err := open(t, config).(drivers.Preflighter).Preflight(t.Context())
-	says(t, err, config, "128 clients × 1 threads need 129 connections", "17 left", "max_connections 20", "3 reserved", "0 in use", "to at least 132", "fewer clients")
+	err := drivertest.Open(t, engine(t), config).(drivers.Preflighter).Preflight(t.Context())
+	drivertest.Says(t, err, config, "128 clients × 1 threads need 129 connections", "17 left", "max_connections 20", "3 reserved", "0 in use", "to at least 132", "fewer clients")
 
 	config = small(t, 4, 8, on)
-	says(t, open(t, config).(drivers.Preflighter).Preflight(t.Context()), config, "need 33 connections", `connections = "client"`, "which needs 5")
+	drivertest.Says(t, drivertest.Open(t, engine(t), config).(drivers.Preflighter).Preflight(t.Context()), config, "need 33 connections", `connections = "client"`, "which needs 5")
 	config.Options = map[string]string{"connections": "client"}
-	must(t, open(t, config).(drivers.Preflighter).Preflight(t.Context()))
+	drivertest.Must(t, drivertest.Open(t, engine(t), config).(drivers.Preflighter).Preflight(t.Context()))
 
 	// Others' connections count.
 	other := control(t, config)
 	defer other.Close(context.Background())
 	config = small(t, 16, 1, on)
-	says(t, open(t, config).(drivers.Preflighter).Preflight(t.Context()), config, "16 left", "1 in use")
+	drivertest.Says(t, drivertest.Open(t, engine(t), config).(drivers.Preflighter).Preflight(t.Context()), config, "16 left", "1 in use")
 
 	// As do limits of the user and the database.
 	run(t, other, "CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 3")
 	run(t, other, "CREATE DATABASE narrow CONNECTION LIMIT 4 OWNER few")
 	config = small(t, 3, 1, on)
 	config.Credentials = drivers.Credentials{User: "few", Password: "few"}
-	says(t, open(t, config).(drivers.Preflighter).Preflight(t.Context()), drivers.Config{}, "the user", "may have 3", "CONNECTION LIMIT")
+	drivertest.Says(t, drivertest.Open(t, engine(t), config).(drivers.Preflighter).Preflight(t.Context()), drivers.Config{}, "the user", "may have 3", "CONNECTION LIMIT")
 	config = small(t, 4, 1, on)
 	config.Endpoint = strings.Replace(config.Endpoint, "/postgres?", "/narrow?", 1)
-	says(t, open(t, config).(drivers.Preflighter).Preflight(t.Context()), config, "the database", "may have 4", "CONNECTION LIMIT")
+	drivertest.Says(t, drivertest.Open(t, engine(t), config).(drivers.Preflighter).Preflight(t.Context()), config, "the database", "may have 4", "CONNECTION LIMIT")
 
 	// And should it come to that all the same, the refusal is of class connection.
 	config = small(t, 18, 1, on)
-	database := open(t, config)
-	must(t, database.Prepare(t.Context()))
+	database := drivertest.Open(t, engine(t), config)
+	drivertest.Must(t, database.Prepare(t.Context()))
 	var refusal error
 	for i := range config.Clients {
 		client, err := database.Client(t.Context(), i)
@@ -198,9 +133,9 @@ func TestSocketsAreThoseThatTheServerCounts(t *testing.T) {
 		want             int
 	}{{"thread", 8, 4, 32}, {"client", 8, 4, 8}, {"thread", 3, 1, 3}, {"client", 3, 1, 3}} {
 		config := small(t, test.clients, test.threads, func(c *drivers.Config) { c.Options = map[string]string{"connections": test.connections} })
-		database := open(t, config)
-		must(t, database.Prepare(t.Context()))
-		all := clients(t, database, config)
+		database := drivertest.Open(t, engine(t), config)
+		drivertest.Must(t, database.Prepare(t.Context()))
+		all := drivertest.Clients(t, database, config)
 		conn := control(t, config)
 		want := fmt.Sprint(test.want)
 		var seen []string
@@ -216,7 +151,7 @@ func TestSocketsAreThoseThatTheServerCounts(t *testing.T) {
 		}
 		_ = conn.Close(context.Background())
 		for _, client := range all {
-			must(t, client.Close())
+			drivertest.Must(t, client.Close())
 		}
 		if sockets := database.(drivers.Socketer).Sockets(); sockets != 0 {
 			t.Errorf("%+v: %d sockets after close", test, sockets)
@@ -259,9 +194,9 @@ func TestTiersAreSetAndReadBack(t *testing.T) {
 		config := small(t, 2, 2, func(c *drivers.Config) {
 			c.Endpoint, c.Credentials, c.Tier = running.Endpoint, running.Credentials, test.asked
 		})
-		database := open(t, config)
+		database := drivertest.Open(t, engine(t), config)
 		settings, err := database.Settings(t.Context())
-		must(t, err)
+		drivertest.Must(t, err)
 		if settings.Tier != test.got || (settings.Require(test.asked) == nil) != (test.got == test.asked) {
 			t.Errorf("%+v: settings give %q, require says %v", test, settings.Tier, settings.Require(test.asked))
 		}
@@ -288,16 +223,16 @@ func TestSessionSettingsAreThoseOfMeasuredConnections(t *testing.T) {
 	defer conn.Close(context.Background())
 	run(t, conn, fmt.Sprintf("ALTER ROLE %s SET synchronous_commit = off", config.Credentials.User))
 	defer run(t, conn, fmt.Sprintf("ALTER ROLE %s RESET synchronous_commit", config.Credentials.User))
-	database := open(t, config)
-	must(t, database.Prepare(t.Context()))
+	database := drivertest.Open(t, engine(t), config)
+	drivertest.Must(t, database.Prepare(t.Context()))
 	settings, err := database.Settings(t.Context())
-	must(t, err)
-	must(t, settings.Require(drivers.TierOS))
+	drivertest.Must(t, err)
+	drivertest.Must(t, settings.Require(drivers.TierOS))
 	// An unlogged table is lost in a crash, whatever the settings.
 	run(t, conn, "ALTER TABLE durabench.record SET UNLOGGED")
 	settings, err = database.Settings(t.Context())
-	must(t, err)
-	says(t, settings.Require(drivers.TierOS), config, "unlogged")
+	drivertest.Must(t, err)
+	drivertest.Says(t, settings.Require(drivers.TierOS), config, "unlogged")
 }
 
 func TestATableThatIsNotOursIsLeftAlone(t *testing.T) {
@@ -308,36 +243,36 @@ func TestATableThatIsNotOursIsLeftAlone(t *testing.T) {
 		"CREATE TABLE durabench.record (precious text)", "CREATE VIEW durabench.record AS SELECT 1 AS precious", "CREATE TABLE durabench.record (precious text); COMMENT ON TABLE durabench.record IS 'orders'",
 	} {
 		run(t, conn, "DROP SCHEMA IF EXISTS durabench CASCADE; CREATE SCHEMA durabench; "+theirs)
-		err := open(t, config).Prepare(t.Context())
-		says(t, err, config, "durabench.record", "not a table of durabench's", "rename or drop it yourself")
+		err := drivertest.Open(t, engine(t), config).Prepare(t.Context())
+		drivertest.Says(t, err, config, "durabench.record", "not a table of durabench's", "rename or drop it yourself")
 		run(t, conn, "SELECT precious FROM durabench.record")
 	}
 	run(t, conn, "DROP SCHEMA durabench CASCADE; CREATE SCHEMA durabench; CREATE TABLE durabench.other (a int)")
-	must(t, open(t, config).Prepare(t.Context()))
-	must(t, open(t, config).Prepare(t.Context()))
+	drivertest.Must(t, drivertest.Open(t, engine(t), config).Prepare(t.Context()))
+	drivertest.Must(t, drivertest.Open(t, engine(t), config).Prepare(t.Context()))
 	run(t, conn, "SELECT a FROM durabench.other")
 	run(t, conn, "DROP TABLE durabench.other")
 }
 
 func TestATableOfAnotherSpecIsRefused(t *testing.T) {
 	config := small(t, 1, 1, nil)
-	database := open(t, config)
-	must(t, database.Prepare(t.Context()))
+	database := drivertest.Open(t, engine(t), config)
+	drivertest.Must(t, database.Prepare(t.Context()))
 	for _, value := range []map[string]any{{"name": "int", "number": "int"}, {"other": "string:10", "number": "int"}} {
 		template, err := corpus.ParseTemplate(value)
-		must(t, err)
+		drivertest.Must(t, err)
 		c, err := corpus.New(7, template, corpus.KeyInteger, false)
-		must(t, err)
+		drivertest.Must(t, err)
 		other := config
 		other.Corpus = c
-		_, err = open(t, other).Client(t.Context(), 0)
-		says(t, err, config, "made for another spec", "load the rows again")
+		_, err = drivertest.Open(t, engine(t), other).Client(t.Context(), 0)
+		drivertest.Says(t, err, config, "made for another spec", "load the rows again")
 	}
 	conn := control(t, config)
 	defer conn.Close(context.Background())
 	run(t, conn, "DROP SCHEMA durabench CASCADE")
 	_, err := database.Client(t.Context(), 0)
-	says(t, err, config, "durabench.record is not there", "load the rows first")
+	drivertest.Says(t, err, config, "durabench.record is not there", "load the rows first")
 }
 
 func TestDatabasesInOtherEncodingsAreRefused(t *testing.T) {
@@ -348,7 +283,7 @@ func TestDatabasesInOtherEncodingsAreRefused(t *testing.T) {
 	defer run(t, conn, "DROP DATABASE latin")
 	config.Endpoint = strings.Replace(config.Endpoint, "/postgres?", "/latin?", 1)
 	_, err := engine(t).Open(t.Context(), config)
-	says(t, err, config, "LATIN1", "ENCODING 'UTF8'")
+	drivertest.Says(t, err, config, "LATIN1", "ENCODING 'UTF8'")
 }
 
 func TestLabelsWithNULAreRefusedAtOpen(t *testing.T) {
@@ -358,34 +293,34 @@ func TestLabelsWithNULAreRefusedAtOpen(t *testing.T) {
 			t.Skipf("the corpus refuses it already: %v", err)
 		}
 		c, err := corpus.New(7, template, corpus.KeyInteger, false)
-		must(t, err)
+		drivertest.Must(t, err)
 		config := small(t, 1, 1, func(config *drivers.Config) { config.Corpus = c })
 		_, err = engine(t).Open(t.Context(), config)
-		says(t, err, config, "NUL", "leave it out")
+		drivertest.Says(t, err, config, "NUL", "leave it out")
 		if !errors.As(err, new(drivers.Unsupported)) {
 			t.Errorf("%v is not of type Unsupported", err)
 		}
 	}
 	// A backslash and the text u0000 are no NUL.
 	template, err := corpus.ParseTemplate(map[string]any{"city": `string_enum:\u0000`})
-	must(t, err)
+	drivertest.Must(t, err)
 	c, err := corpus.New(7, template, corpus.KeyInteger, false)
-	must(t, err)
-	open(t, small(t, 1, 1, func(config *drivers.Config) { config.Corpus = c }))
+	drivertest.Must(t, err)
+	drivertest.Open(t, engine(t), small(t, 1, 1, func(config *drivers.Config) { config.Corpus = c }))
 }
 
 func TestALostConnectionIsOfItsClassAndReplaced(t *testing.T) {
 	for _, connections := range []string{"thread", "client"} {
 		t.Run(connections, func(t *testing.T) {
 			config := small(t, 1, 4, func(c *drivers.Config) { c.Options = map[string]string{"connections": connections} })
-			database := open(t, config)
-			must(t, database.Prepare(t.Context()))
-			client := clients(t, database, config)[0]
+			database := drivertest.Open(t, engine(t), config)
+			drivertest.Must(t, database.Prepare(t.Context()))
+			client := drivertest.Clients(t, database, config)[0]
 			var key corpus.KeyBuffer
 			var row corpus.Row
 			var record drivers.Record
 			config.Corpus.Row(&row, 0, 0)
-			must(t, client.Create(t.Context(), config.Corpus.Key(&key, 0), &row))
+			drivertest.Must(t, client.Create(t.Context(), config.Corpus.Key(&key, 0), &row))
 			conn := control(t, config)
 			defer conn.Close(context.Background())
 			run(t, conn, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'durabench'")
@@ -404,19 +339,19 @@ func TestALostConnectionIsOfItsClassAndReplaced(t *testing.T) {
 			if most := engine(t).Connections(config); failures > most {
 				t.Errorf("%d reads failed, with %d connections", failures, most)
 			}
-			must(t, client.Decode(&record, &row))
+			drivertest.Must(t, client.Decode(&record, &row))
 		})
 	}
 }
 
 func TestRefusalsHaveTheirClass(t *testing.T) {
 	config := small(t, 1, 2, nil)
-	database := open(t, config)
-	must(t, database.Prepare(t.Context()))
+	database := drivertest.Open(t, engine(t), config)
+	drivertest.Must(t, database.Prepare(t.Context()))
 	conn := control(t, config)
 	defer conn.Close(context.Background())
 	run(t, conn, fmt.Sprintf("ALTER ROLE %s SET statement_timeout = '100ms'", config.Credentials.User))
-	all := clients(t, database, config)
+	all := drivertest.Clients(t, database, config)
 	run(t, conn, fmt.Sprintf("ALTER ROLE %s RESET statement_timeout", config.Credentials.User))
 	var key corpus.KeyBuffer
 	var row corpus.Row
@@ -427,12 +362,12 @@ func TestRefusalsHaveTheirClass(t *testing.T) {
 	if class := drivers.ErrorClassOf(err); class != drivers.ClassTimeout {
 		t.Errorf("class %q of %v", class, err)
 	}
-	must(t, all[0].Create(t.Context(), config.Corpus.Key(&key, 0), &row))
+	drivertest.Must(t, all[0].Create(t.Context(), config.Corpus.Key(&key, 0), &row))
 	// Absent values cannot be stored, and are no reason to lose the connection.
 	row.SetAbsent(&row.Columns[0])
 	err = all[0].Update(t.Context(), config.Corpus.Key(&key, 0), &row)
-	says(t, err, config, "null value", "23502")
+	drivertest.Says(t, err, config, "null value", "23502")
 	// Keys of another kind are refused before they are sent.
 	err = all[0].Delete(t.Context(), corpus.Key{})
-	says(t, err, config, "the table's key is bigint")
+	drivertest.Says(t, err, config, "the table's key is bigint")
 }

@@ -8,14 +8,15 @@ import (
 
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 )
 
 // A server goes on with a build whose client is lost. Nobody sees it before it is committed; a second build waits for its end and then says that there is
 // such an index, or builds it when the first came to nothing.
 func TestABuildThatIsUnderWayIsWaitedFor(t *testing.T) {
 	config := small(t, 1, 1, nil)
-	database := open(t, config)
-	must(t, database.Prepare(t.Context()))
+	database := drivertest.Open(t, engine(t), config)
+	drivertest.Must(t, database.Prepare(t.Context()))
 	indexer := database.(drivers.Indexer)
 	index := query.Index{Name: "orphan", Kind: query.Ordered, Paths: []query.Path{{"number"}}}
 	other, eye := control(t, config), control(t, config)
@@ -24,7 +25,7 @@ func TestABuildThatIsUnderWayIsWaitedFor(t *testing.T) {
 	for _, end := range []string{"COMMIT", "ROLLBACK"} {
 		run(t, other, `BEGIN; CREATE INDEX durabench_orphan ON durabench.record (number)`)
 		state, err := indexer.IndexState(t.Context(), index)
-		must(t, err)
+		drivertest.Must(t, err)
 		if state.Exists {
 			t.Fatalf("the build that is under way shows: %+v", state)
 		}
@@ -43,6 +44,6 @@ func TestABuildThatIsUnderWayIsWaitedFor(t *testing.T) {
 		if end == "COMMIT" && !errors.Is(err, drivers.ErrExists) || end == "ROLLBACK" && err != nil {
 			t.Errorf("after %s: %v", end, err)
 		}
-		must(t, indexer.DropIndex(t.Context(), index))
+		drivertest.Must(t, indexer.DropIndex(t.Context(), index))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
+	"github.com/durabench/durabench/drivers/drivertest"
 	_ "github.com/durabench/durabench/drivers/postgres"
 	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/process"
@@ -44,11 +45,7 @@ func TestMain(m *testing.M) {
 
 func engine(tb testing.TB) drivers.Engine {
 	tb.Helper()
-	engine, found := drivers.Lookup("postgres")
-	if !found {
-		tb.Fatal("postgres is not registered")
-	}
-	return engine
+	return drivertest.Engine(tb, "postgres")
 }
 
 // ready connects as a run does.

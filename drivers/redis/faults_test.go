@@ -15,64 +15,16 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 	"github.com/durabench/durabench/drivers/respbase/resptest"
 	"github.com/durabench/durabench/infra/process"
 )
 
-// open opens the database; it is closed at the end of the test.
-func open(tb testing.TB, config drivers.Config) drivers.Database {
-	tb.Helper()
-	database, err := servers.Registered(tb).Open(tb.Context(), config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = database.Close() })
-	return database
-}
-
-// clients opens all clients.
-func clients(tb testing.TB, database drivers.Database, config drivers.Config) (all []drivers.Client) {
-	tb.Helper()
-	for i := range config.Clients {
-		client, err := database.Client(tb.Context(), i)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		tb.Cleanup(func() { _ = client.Close() })
-		all = append(all, client)
-	}
-	return all
-}
-
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
-
-// says wants an error with all texts in it, and without the password.
-func says(tb testing.TB, err error, config drivers.Config, texts ...string) {
-	tb.Helper()
-	if err == nil {
-		tb.Errorf("no error, want one with %q", texts)
-		return
-	}
-	for _, text := range texts {
-		if !strings.Contains(err.Error(), text) {
-			tb.Errorf("error does not say %q: %v", text, err)
-		}
-	}
-	if password := config.Credentials.Password; password != "" && strings.Contains(err.Error(), password) {
-		tb.Errorf("error tells the password: %v", err)
-	}
-}
-
 func TestEndpointsThatCannotBeUsedSayWhy(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	drivertest.Must(t, err)
 	closed := listener.Addr().String()
-	must(t, listener.Close())
+	drivertest.Must(t, listener.Close())
 	base := servers.Config(t, 1, 1, nil)
 	address := strings.TrimSuffix(strings.TrimPrefix(base.Endpoint, "redis://"), "/0")
 	for _, test := range []struct {
@@ -95,7 +47,7 @@ func TestEndpointsThatCannotBeUsedSayWhy(t *testing.T) {
 			test.change(&config)
 			begin := time.Now()
 			_, err := servers.Registered(t).Open(t.Context(), config)
-			says(t, err, config, test.want...)
+			drivertest.Says(t, err, config, test.want...)
 			if took := time.Since(begin); took > 5*time.Second {
 				t.Errorf("it took %v", took)
 			}
@@ -106,13 +58,13 @@ func TestEndpointsThatCannotBeUsedSayWhy(t *testing.T) {
 // A server that accepts and says nothing must not hold a run up.
 func TestAServerThatSaysNothingIsGivenUp(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	drivertest.Must(t, err)
 	defer listener.Close()
 	config := servers.Config(t, 1, 1, func(c *drivers.Config) { c.Endpoint = listener.Addr().String() })
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err = servers.Registered(t).Open(ctx, config)
-	says(t, err, config, listener.Addr().String())
+	drivertest.Says(t, err, config, listener.Addr().String())
 	if class := drivers.ErrorClassOf(err); class != drivers.ClassTimeout {
 		t.Errorf("class %q of %v", class, err)
 	}
@@ -130,19 +82,19 @@ func TestOnlyOurKeysAreTouched(t *testing.T) {
 	for n := range 2500 {
 		resptest.Run(t, c, "SET", fmt.Sprintf("durabench:old %d", n), "x")
 	}
-	database := open(t, config)
+	database := drivertest.Open(t, servers.Registered(t), config)
 	count := func(want int64) {
 		t.Helper()
 		got, err := database.(drivers.Counter).Count(t.Context())
-		must(t, err)
+		drivertest.Must(t, err)
 		if got != want {
 			t.Errorf("count %d, want %d", got, want)
 		}
 	}
 	count(2500)
-	must(t, database.Prepare(t.Context()))
+	drivertest.Must(t, database.Prepare(t.Context()))
 	count(0)
-	must(t, clients(t, database, config)[0].(drivers.Loader).Load(t.Context(), 0, 3000, 0))
+	drivertest.Must(t, drivertest.Clients(t, database, config)[0].(drivers.Loader).Load(t.Context(), 0, 3000, 0))
 	count(3000)
 	for _, key := range theirs {
 		if value, err := resptest.Run(t, c, "GET", key).ToString(); err != nil || value != "precious" {
@@ -150,7 +102,7 @@ func TestOnlyOurKeysAreTouched(t *testing.T) {
 		}
 	}
 	resptest.Run(t, c, "FLUSHALL")
-	must(t, database.Prepare(t.Context()))
+	drivertest.Must(t, database.Prepare(t.Context()))
 	count(0)
 }
 
@@ -161,8 +113,8 @@ func TestSocketsAreThoseThatTheServerCounts(t *testing.T) {
 		want             int
 	}{{"auto", 8, 4, 8}, {"off", 8, 4, 32}, {"auto", 3, 1, 3}, {"off", 3, 1, 3}} {
 		config := servers.Config(t, test.clients, test.threads, func(c *drivers.Config) { c.Options = map[string]string{"pipelining": test.pipelining} })
-		database := open(t, config)
-		all := clients(t, database, config)
+		database := drivertest.Open(t, servers.Registered(t), config)
+		all := drivertest.Clients(t, database, config)
 		// Under load, too, there are no more.
 		var group sync.WaitGroup
 		for _, client := range all {
@@ -179,7 +131,7 @@ func TestSocketsAreThoseThatTheServerCounts(t *testing.T) {
 		group.Wait()
 		c := resptest.Control(t, config)
 		list, err := resptest.Run(t, c, "CLIENT", "LIST").ToString()
-		must(t, err)
+		drivertest.Must(t, err)
 		seen, others := 0, 0
 		for line := range strings.Lines(list) {
 			switch {
@@ -193,7 +145,7 @@ func TestSocketsAreThoseThatTheServerCounts(t *testing.T) {
 			t.Errorf("%+v: %d sockets by the driver, %d declared, %d and %d others by the server:\n%s", test, sockets, servers.Registered(t).Connections(config), seen, others, list)
 		}
 		for _, client := range all {
-			must(t, client.Close())
+			drivertest.Must(t, client.Close())
 		}
 		for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 			if list, err = resptest.Run(t, c, "CLIENT", "LIST").ToString(); err == nil && !strings.Contains(list, "name=durabench") {
@@ -210,11 +162,11 @@ func TestTooManyConnectionsAreRefusedBeforeTheLoad(t *testing.T) {
 	defer c.Close()
 	resptest.Run(t, c, "CONFIG", "SET", "maxclients", "20")
 	defer resptest.Run(t, c, "CONFIG", "SET", "maxclients", "10000")
-	database := open(t, config)
-	says(t, database.(drivers.Preflighter).Preflight(t.Context()), config,
+	database := drivertest.Open(t, servers.Registered(t), config)
+	drivertest.Says(t, database.(drivers.Preflighter).Preflight(t.Context()), config,
 		"16 clients × 2 threads need 33 connections", "19 left", "maxclients 20", "1 in use", "to at least 34", `pipelining = "auto"`, "which needs 17")
 	config.Options = nil
-	must(t, open(t, config).(drivers.Preflighter).Preflight(t.Context()))
+	drivertest.Must(t, drivertest.Open(t, servers.Registered(t), config).(drivers.Preflighter).Preflight(t.Context()))
 	// And should it come to that all the same, the refusal is of class connection.
 	config.Clients = 30
 	var err error
@@ -224,7 +176,7 @@ func TestTooManyConnectionsAreRefusedBeforeTheLoad(t *testing.T) {
 			defer client.Close()
 		}
 	}
-	says(t, err, config, "max number of clients", "raise maxclients")
+	drivertest.Says(t, err, config, "max number of clients", "raise maxclients")
 }
 
 func TestTiersAreReadBack(t *testing.T) {
@@ -232,7 +184,7 @@ func TestTiersAreReadBack(t *testing.T) {
 	config := servers.Config(t, 1, 1, func(c *drivers.Config) { c.Endpoint, c.Credentials = running.Endpoint, running.Credentials })
 	c := resptest.Control(t, config)
 	defer c.Close()
-	database := open(t, config)
+	database := drivertest.Open(t, servers.Registered(t), config)
 	for _, test := range []struct {
 		appendfsync, onRewrite string
 		want                   drivers.Tier
@@ -246,9 +198,9 @@ func TestTiersAreReadBack(t *testing.T) {
 	} {
 		resptest.Run(t, c, "CONFIG", "SET", "appendfsync", test.appendfsync, "no-appendfsync-on-rewrite", test.onRewrite)
 		settings, err := database.Settings(t.Context())
-		must(t, err)
-		must(t, settings.Require(test.want))
-		says(t, settings.Require(test.asked), config, string(test.want), test.says)
+		drivertest.Must(t, err)
+		drivertest.Must(t, settings.Require(test.want))
+		drivertest.Says(t, settings.Require(test.asked), config, string(test.want), test.says)
 		for _, s := range settings.Values {
 			if s.Why == "" {
 				t.Errorf("setting %s does not say why", s.Name)
@@ -259,9 +211,9 @@ func TestTiersAreReadBack(t *testing.T) {
 	resptest.Run(t, c, "ACL", "SETUSER", "limited", "on", ">secret", "~*", "+@all", "-config")
 	defer resptest.Run(t, c, "ACL", "DELUSER", "limited")
 	config.Credentials = drivers.Credentials{User: "limited", Password: "secret"}
-	settings, err := open(t, config).Settings(t.Context())
-	must(t, err)
-	says(t, settings.Require(drivers.TierProcess), config, "does not confirm", "cannot be read", "NOPERM")
+	settings, err := drivertest.Open(t, servers.Registered(t), config).Settings(t.Context())
+	drivertest.Must(t, err)
+	drivertest.Says(t, settings.Require(drivers.TierProcess), config, "does not confirm", "cannot be read", "NOPERM")
 
 	memory := servers.Config(t, 1, 1, nil)
 	c = resptest.Control(t, memory)
@@ -269,17 +221,17 @@ func TestTiersAreReadBack(t *testing.T) {
 	resptest.Run(t, c, "ACL", "SETUSER", "limited", "on", ">secret", "~*", "+@all", "-config")
 	defer resptest.Run(t, c, "ACL", "DELUSER", "limited")
 	memory.Credentials = drivers.Credentials{User: "limited", Password: "secret"}
-	settings, err = open(t, memory).Settings(t.Context())
-	must(t, err)
-	must(t, settings.Require(drivers.TierNone))
+	settings, err = drivertest.Open(t, servers.Registered(t), memory).Settings(t.Context())
+	drivertest.Must(t, err)
+	drivertest.Must(t, settings.Require(drivers.TierNone))
 }
 
 func TestALostConnectionIsOfItsClassAndReplaced(t *testing.T) {
 	for _, pipelining := range []string{"auto", "off"} {
 		config := servers.Config(t, 1, 4, func(c *drivers.Config) { c.Options = map[string]string{"pipelining": pipelining} })
-		database := open(t, config)
-		client := clients(t, database, config)[0]
-		must(t, client.(drivers.Loader).Load(t.Context(), 0, 1, 0))
+		database := drivertest.Open(t, servers.Registered(t), config)
+		client := drivertest.Clients(t, database, config)[0]
+		drivertest.Must(t, client.(drivers.Loader).Load(t.Context(), 0, 1, 0))
 		c := resptest.Control(t, config)
 		resptest.Run(t, c, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 		c.Close()
@@ -306,8 +258,8 @@ func TestRefusalsAreErrorsOfTheOperation(t *testing.T) {
 	config := servers.Config(t, 1, 2, nil)
 	c := resptest.Control(t, config)
 	defer c.Close()
-	client := clients(t, open(t, config), config)[0]
-	must(t, client.(drivers.Loader).Load(t.Context(), 0, 1, 0))
+	client := drivertest.Clients(t, drivertest.Open(t, servers.Registered(t), config), config)[0]
+	drivertest.Must(t, client.(drivers.Loader).Load(t.Context(), 0, 1, 0))
 	resptest.Run(t, c, "CONFIG", "SET", "maxmemory", "1")
 	defer resptest.Run(t, c, "CONFIG", "SET", "maxmemory", "0")
 	var key corpus.KeyBuffer
@@ -315,11 +267,11 @@ func TestRefusalsAreErrorsOfTheOperation(t *testing.T) {
 	var record drivers.Record
 	config.Corpus.Row(&row, 0, 1)
 	err := client.Update(t.Context(), config.Corpus.Key(&key, 0), &row)
-	says(t, err, config, "OOM")
+	drivertest.Says(t, err, config, "OOM")
 	if class := drivers.ErrorClassOf(err); class != drivers.ClassOther {
 		t.Errorf("class %q of %v", class, err)
 	}
-	must(t, client.Read(t.Context(), config.Corpus.Key(&key, 0), &record))
+	drivertest.Must(t, client.Read(t.Context(), config.Corpus.Key(&key, 0), &record))
 }
 
 func TestThePasswordIsOnNoCommandLine(t *testing.T) {
@@ -328,7 +280,7 @@ func TestThePasswordIsOnNoCommandLine(t *testing.T) {
 		t.Error("the password is on the command line")
 	}
 	info, err := os.Stat(filepath.Join(running.Dir, "server", "server.conf"))
-	must(t, err)
+	drivertest.Must(t, err)
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("the configuration file has mode %o", info.Mode().Perm())
 	}
@@ -342,11 +294,11 @@ func TestAcknowledgedRowsSurviveKill9(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "server")
 			tune := func(o *process.Options) { o.Tier = tier }
 			running := servers.Start(t, dir, tune)
-			defer func() { must(t, process.Stop(context.Background(), dir, false)) }()
+			defer func() { drivertest.Must(t, process.Stop(context.Background(), dir, false)) }()
 			config := servers.Config(t, 2, 8, func(c *drivers.Config) {
 				c.Endpoint, c.Credentials, c.Tier = running.Endpoint, running.Credentials, tier
 			})
-			all := clients(t, open(t, config), config)
+			all := drivertest.Clients(t, drivertest.Open(t, servers.Registered(t), config), config)
 			workers := config.Clients * config.Threads
 			acknowledged := make([]atomic.Int64, workers)
 			var group sync.WaitGroup
@@ -365,14 +317,14 @@ func TestAcknowledgedRowsSurviveKill9(t *testing.T) {
 				})
 			}
 			time.Sleep(500 * time.Millisecond)
-			must(t, syscall.Kill(running.PID, syscall.SIGKILL))
+			drivertest.Must(t, syscall.Kill(running.PID, syscall.SIGKILL))
 			group.Wait()
 
 			again := servers.Start(t, dir, tune)
 			if !again.Restarted || again.Endpoint != running.Endpoint {
 				t.Fatalf("restarted %v at %s", again.Restarted, again.Endpoint)
 			}
-			client := clients(t, open(t, config), config)[0]
+			client := drivertest.Clients(t, drivertest.Open(t, servers.Registered(t), config), config)[0]
 			var key corpus.KeyBuffer
 			var record drivers.Record
 			rows := int64(0)

@@ -12,6 +12,7 @@ import (
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 )
 
 // scannedRows is how many rows a scan of the benchmarks receives.
@@ -25,12 +26,12 @@ func scanned(b *testing.B) (drivers.Config, drivers.Client) {
 		"place": map[string]any{"code": "string:3", "notes": "text:100"}, "rating": "float:0..100", "stock": "int:1..5000", "summary": "text:100..400",
 		"title": "string:50", "trace": "uuid", "words": "words:100;river,stone,copper,silver",
 	})
-	must(b, err)
+	drivertest.Must(b, err)
 	config := configOf(b, corpus.KeyInteger)
 	config.Corpus, err = corpus.New(7, template, corpus.KeyInteger, false)
-	must(b, err)
+	drivertest.Must(b, err)
 	_, client := openIt(b, config)
-	must(b, client.(drivers.Loader).Load(b.Context(), 0, scannedRows, 0))
+	drivertest.Must(b, client.(drivers.Loader).Load(b.Context(), 0, scannedRows, 0))
 	return config, client
 }
 
@@ -38,14 +39,14 @@ func scanned(b *testing.B) (drivers.Config, drivers.Client) {
 func BenchmarkScan(b *testing.B) {
 	config, client := scanned(b)
 	scan, err := query.Bind(&query.Scan{ID: "all", Project: query.Full}, config.Corpus.Template())
-	must(b, err)
+	drivertest.Must(b, err)
 	scanner := client.(drivers.Scanner)
 	statement, err := scanner.PrepareScan(b.Context(), scan)
-	must(b, err)
+	drivertest.Must(b, err)
 	var answer drivers.Answer
 	b.ReportAllocs()
 	for b.Loop() {
-		must(b, scanner.Scan(b.Context(), statement, &answer))
+		drivertest.Must(b, scanner.Scan(b.Context(), statement, &answer))
 		if answer.Rows != scannedRows {
 			b.Fatalf("%d rows", answer.Rows)
 		}
@@ -57,28 +58,28 @@ func BenchmarkScan(b *testing.B) {
 func BenchmarkBareScan(b *testing.B) {
 	config, _ := scanned(b)
 	library, err := sql.Open("sqlite3", "file:"+filepath.Join(config.Dir, fileName)+"?mode=ro")
-	must(b, err)
+	drivertest.Must(b, err)
 	defer library.Close()
 	library.SetMaxOpenConns(1)
 	statement, err := library.Prepare("SELECT * FROM record")
-	must(b, err)
+	drivertest.Must(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
 		rows, err := statement.Query()
-		must(b, err)
+		drivertest.Must(b, err)
 		columns, err := rows.Columns()
-		must(b, err)
+		drivertest.Must(b, err)
 		cells := make([]any, len(columns))
 		for i := range cells {
 			cells[i] = new(sql.RawBytes)
 		}
 		n := 0
 		for rows.Next() {
-			must(b, rows.Scan(cells...))
+			drivertest.Must(b, rows.Scan(cells...))
 			n++
 		}
-		must(b, rows.Err())
-		must(b, rows.Close())
+		drivertest.Must(b, rows.Err())
+		drivertest.Must(b, rows.Close())
 		if n != scannedRows {
 			b.Fatalf("%d rows", n)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 )
 
 // childDir makes this test's program, run again by itself, the process that is killed: it names the directory of the database.
@@ -28,8 +29,8 @@ func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 	child.Env = append(os.Environ(), childDir+"="+dir)
 	child.Stderr = os.Stderr
 	output, err := child.StdoutPipe()
-	must(t, err)
-	must(t, child.Start())
+	drivertest.Must(t, err)
+	drivertest.Must(t, child.Start())
 	acknowledged := int64(-1)
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		n, err := strconv.ParseInt(lines.Text(), 10, 64)
@@ -39,7 +40,7 @@ func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 		}
 		acknowledged = n
 		if n == 500 {
-			must(t, child.Process.Kill())
+			drivertest.Must(t, child.Process.Kill())
 		}
 	}
 	_ = child.Wait()
@@ -50,10 +51,10 @@ func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 	config := configOf(t, corpus.KeyInteger)
 	config.Dir = dir
 	opened, err := engine.Open(t.Context(), config)
-	must(t, err)
+	drivertest.Must(t, err)
 	defer opened.Close()
 	client, err := opened.Client(t.Context(), 0)
-	must(t, err)
+	drivertest.Must(t, err)
 	defer client.Close()
 	var buffer corpus.KeyBuffer
 	var want, got corpus.Row
@@ -62,7 +63,7 @@ func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 		if err := client.Read(t.Context(), config.Corpus.Key(&buffer, index), &record); err != nil {
 			t.Fatalf("acknowledged row %d: %v", index, err)
 		}
-		must(t, client.Decode(&record, &got))
+		drivertest.Must(t, client.Decode(&record, &got))
 		config.Corpus.Row(&want, index, 0)
 		if column, wantText, gotText, same := corpus.Diff(config.Corpus.Template(), &want, &got); !same {
 			t.Fatalf("acknowledged row %d: column %s: got %s, want %s", index, column, gotText, wantText)
@@ -73,15 +74,15 @@ func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 func writeUntilKilled(t *testing.T, dir string) {
 	config := drivers.Config{Dir: dir, Clients: 1, Threads: 1, Tier: drivers.TierProcess, Corpus: makeCorpus(t, corpus.KeyInteger), Logger: slog.New(slog.DiscardHandler)}
 	opened, err := engine.Open(t.Context(), config)
-	must(t, err)
-	must(t, opened.Prepare(t.Context()))
+	drivertest.Must(t, err)
+	drivertest.Must(t, opened.Prepare(t.Context()))
 	client, err := opened.Client(t.Context(), 0)
-	must(t, err)
+	drivertest.Must(t, err)
 	var buffer corpus.KeyBuffer
 	var row corpus.Row
 	for index := uint64(0); index < 1_000_000; index++ {
 		config.Corpus.Row(&row, index, 0)
-		must(t, client.Create(t.Context(), config.Corpus.Key(&buffer, index), &row))
+		drivertest.Must(t, client.Create(t.Context(), config.Corpus.Key(&buffer, index), &row))
 		fmt.Println(index)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
+	"github.com/durabench/durabench/drivers/drivertest"
 )
 
 // otherWords tells of the letters that FTS5 has rules of its own for.
@@ -43,11 +44,11 @@ func TestConformance(t *testing.T) {
 		OtherWords: otherWords,
 		Stall: func(t *testing.T, config drivers.Config) func() {
 			foreign, err := openConnection(filepath.Join(config.Dir, fileName))
-			must(t, err)
-			must(t, foreign.execute("BEGIN IMMEDIATE"))
+			drivertest.Must(t, err)
+			drivertest.Must(t, foreign.execute("BEGIN IMMEDIATE"))
 			return func() {
-				must(t, foreign.execute("ROLLBACK"))
-				must(t, foreign.close())
+				drivertest.Must(t, foreign.execute("ROLLBACK"))
+				drivertest.Must(t, foreign.close())
 			}
 		},
 	})
@@ -70,13 +71,6 @@ func orders(s *query.Scan) (paths []query.Path) {
 	return paths
 }
 
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
-
 var value = map[string]any{
 	"active": "bool", "age": "int:0..120", "balance": "decimal", "city": "string_enum:london,paris,tokyo", "created": "datetime",
 	"name": "string:5..20", "ratio": "float:0..1", "tags": []any{"string:4", "string:4"}, "text": "text:700..800", "token": "uuid",
@@ -85,9 +79,9 @@ var value = map[string]any{
 func makeCorpus(tb testing.TB, kind corpus.KeyKind) *corpus.Corpus {
 	tb.Helper()
 	template, err := corpus.ParseTemplate(value)
-	must(tb, err)
+	drivertest.Must(tb, err)
 	c, err := corpus.New(1, template, kind, true)
-	must(tb, err)
+	drivertest.Must(tb, err)
 	return c
 }
 
@@ -101,10 +95,10 @@ func configOf(tb testing.TB, kind corpus.KeyKind) drivers.Config {
 func openIt(tb testing.TB, config drivers.Config) (*database, drivers.Client) {
 	tb.Helper()
 	opened, err := engine.Open(tb.Context(), config)
-	must(tb, err)
-	must(tb, opened.Prepare(tb.Context()))
+	drivertest.Must(tb, err)
+	drivertest.Must(tb, opened.Prepare(tb.Context()))
 	client, err := opened.Client(tb.Context(), 0)
-	must(tb, err)
+	drivertest.Must(tb, err)
 	tb.Cleanup(func() {
 		client.Close()
 		opened.Close()
@@ -127,7 +121,7 @@ func TestTierOSIsRefusedInMemory(t *testing.T) {
 		t.Skip("no file system in memory at " + memory)
 	}
 	dir, err := os.MkdirTemp(memory, "durabench-test-")
-	must(t, err)
+	drivertest.Must(t, err)
 	defer os.RemoveAll(dir)
 	config := configOf(t, corpus.KeyInteger)
 	config.Dir, config.Tier = dir, drivers.TierOS
@@ -144,9 +138,9 @@ func TestTierIsWhatTheConnectionSays(t *testing.T) {
 		t.Skip("temporary files are in memory")
 	}
 	d, _ := openIt(t, config)
-	must(t, d.writer.on.execute("PRAGMA synchronous=NORMAL"))
+	drivertest.Must(t, d.writer.on.execute("PRAGMA synchronous=NORMAL"))
 	settings, err := d.Settings(t.Context())
-	must(t, err)
+	drivertest.Must(t, err)
 	if settings.Tier != drivers.TierProcess || settings.Require(drivers.TierOS) == nil {
 		t.Errorf("with synchronous=NORMAL the tier read back is %q, want %q", settings.Tier, drivers.TierProcess)
 	}
@@ -157,7 +151,7 @@ func TestSettingsAreWhatTheProfileAsksFor(t *testing.T) {
 	config.Profile.Optimised, config.Resources.MemoryBytes, config.Threads = true, 8<<30, 3
 	d, _ := openIt(t, config)
 	settings, err := d.Settings(t.Context())
-	must(t, err)
+	drivertest.Must(t, err)
 	got := make(map[string]string)
 	for _, setting := range settings.Values {
 		got[setting.Name] = setting.Value
@@ -199,7 +193,7 @@ func TestThreadsShareReaders(t *testing.T) {
 	config := configOf(t, corpus.KeyString26)
 	config.Threads, config.Options = 16, map[string]string{optionReaders: "2"}
 	_, client := openIt(t, config)
-	must(t, client.(drivers.Loader).Load(t.Context(), 0, 1000, 0))
+	drivertest.Must(t, client.(drivers.Loader).Load(t.Context(), 0, 1000, 0))
 	var group sync.WaitGroup
 	for range config.Threads {
 		group.Go(func() {
@@ -229,14 +223,14 @@ func TestThreadsShareReaders(t *testing.T) {
 func TestReadAllocatesNothing(t *testing.T) {
 	config := configOf(t, corpus.KeyString26)
 	_, client := openIt(t, config)
-	must(t, client.(drivers.Loader).Load(t.Context(), 0, 100, 0))
+	drivertest.Must(t, client.(drivers.Loader).Load(t.Context(), 0, 100, 0))
 	var buffer corpus.KeyBuffer
 	var record drivers.Record
 	ctx := t.Context()
 	index := uint64(0)
 	n := testing.AllocsPerRun(200, func() {
 		index = (index + 7) % 100
-		must(t, client.Read(ctx, config.Corpus.Key(&buffer, index), &record))
+		drivertest.Must(t, client.Read(ctx, config.Corpus.Key(&buffer, index), &record))
 	})
 	if n > 0 && strings.Contains(library, "C code") {
 		t.Errorf("%v allocations per read, want none", n)
@@ -249,9 +243,9 @@ func TestForeignLockIsAConflict(t *testing.T) {
 	config := configOf(t, corpus.KeyInteger)
 	d, client := openIt(t, config)
 	foreign, err := openConnection(d.path)
-	must(t, err)
+	drivertest.Must(t, err)
 	defer foreign.close()
-	must(t, foreign.execute("BEGIN IMMEDIATE"))
+	drivertest.Must(t, foreign.execute("BEGIN IMMEDIATE"))
 	var row corpus.Row
 	config.Corpus.Row(&row, 0, 0)
 	start := time.Now()
@@ -262,8 +256,8 @@ func TestForeignLockIsAConflict(t *testing.T) {
 	if took := time.Since(start); took < busyPatience/2 || took > 3*busyPatience {
 		t.Errorf("the lock was waited for during %s, want about %s", took, busyPatience)
 	}
-	must(t, foreign.execute("ROLLBACK"))
-	must(t, client.Create(t.Context(), corpus.IntegerKey(1), &row))
+	drivertest.Must(t, foreign.execute("ROLLBACK"))
+	drivertest.Must(t, client.Create(t.Context(), corpus.IntegerKey(1), &row))
 }
 
 func TestDirectoryProblemsAreNamed(t *testing.T) {
@@ -275,20 +269,20 @@ func TestDirectoryProblemsAreNamed(t *testing.T) {
 	}
 	file := config
 	file.Dir = filepath.Join(config.Dir, "file")
-	must(t, os.WriteFile(file.Dir, nil, 0o600))
+	drivertest.Must(t, os.WriteFile(file.Dir, nil, 0o600))
 	if _, err := engine.Open(t.Context(), file); err == nil || !strings.Contains(err.Error(), "not a directory") {
 		t.Errorf("file for a directory: error %v", err)
 	}
 	text := config
 	text.Dir = t.TempDir()
-	must(t, os.WriteFile(filepath.Join(text.Dir, fileName), []byte(strings.Repeat("not a database. ", 100)), 0o600))
+	drivertest.Must(t, os.WriteFile(filepath.Join(text.Dir, fileName), []byte(strings.Repeat("not a database. ", 100)), 0o600))
 	if _, err := engine.Open(t.Context(), text); err == nil || !strings.Contains(err.Error(), "remove it") {
 		t.Errorf("file that is no database: error %v", err)
 	}
 	if os.Geteuid() != 0 {
 		readOnly := config
 		readOnly.Dir = t.TempDir()
-		must(t, os.Chmod(readOnly.Dir, 0o500))
+		drivertest.Must(t, os.Chmod(readOnly.Dir, 0o500))
 		if _, err := engine.Open(t.Context(), readOnly); err == nil || !strings.Contains(err.Error(), "writable") {
 			t.Errorf("read-only directory: error %v", err)
 		}
@@ -298,14 +292,14 @@ func TestDirectoryProblemsAreNamed(t *testing.T) {
 func TestForeignDatabaseIsLeftAlone(t *testing.T) {
 	config := configOf(t, corpus.KeyInteger)
 	c, err := openConnection(filepath.Join(config.Dir, fileName))
-	must(t, err)
-	must(t, c.execute("CREATE TABLE record (precious TEXT); INSERT INTO record VALUES ('data')"))
-	must(t, c.close())
+	drivertest.Must(t, err)
+	drivertest.Must(t, c.execute("CREATE TABLE record (precious TEXT); INSERT INTO record VALUES ('data')"))
+	drivertest.Must(t, c.close())
 	if _, err := engine.Open(t.Context(), config); err == nil || !strings.Contains(err.Error(), "not made") {
 		t.Errorf("open of a foreign database: error %v, want a refusal", err)
 	}
 	c, err = openConnection(filepath.Join(config.Dir, fileName))
-	must(t, err)
+	drivertest.Must(t, err)
 	defer c.close()
 	if text, err := c.text("SELECT precious FROM record"); err != nil || text != "data" {
 		t.Errorf("the foreign database holds %q, error %v", text, err)
@@ -316,17 +310,17 @@ func TestForeignDatabaseIsLeftAlone(t *testing.T) {
 func TestFullDiskIsNamedAndLosesNothing(t *testing.T) {
 	config := configOf(t, corpus.KeyInteger)
 	d, client := openIt(t, config)
-	must(t, client.(drivers.Loader).Load(t.Context(), 0, 100, 0))
-	must(t, d.writer.on.execute("PRAGMA max_page_count=60"))
+	drivertest.Must(t, client.(drivers.Loader).Load(t.Context(), 0, 100, 0))
+	drivertest.Must(t, d.writer.on.execute("PRAGMA max_page_count=60"))
 	err := client.(drivers.Loader).Load(t.Context(), 100, 5000, 0)
 	if err == nil || !strings.Contains(err.Error(), "disk is full") || !strings.Contains(err.Error(), "--data-dir") {
 		t.Errorf("load on a full disk: error %v, want one that says so and what to do", err)
 	}
-	must(t, d.writer.on.execute("PRAGMA max_page_count=1000000"))
+	drivertest.Must(t, d.writer.on.execute("PRAGMA max_page_count=1000000"))
 	if n, err := d.Count(t.Context()); err != nil || n != 100 {
 		t.Errorf("after a load that found the disk full there are %d rows, error %v; want the 100 of before", n, err)
 	}
-	must(t, client.(drivers.Loader).Load(t.Context(), 100, 5000, 0))
+	drivertest.Must(t, client.(drivers.Loader).Load(t.Context(), 100, 5000, 0))
 }
 
 func TestColumnsThatSQLiteTakesForOneAreRefused(t *testing.T) {
@@ -336,7 +330,7 @@ func TestColumnsThatSQLiteTakesForOneAreRefused(t *testing.T) {
 			continue // the corpus refuses it already
 		}
 		c, err := corpus.New(1, template, corpus.KeyInteger, false)
-		must(t, err)
+		drivertest.Must(t, err)
 		if _, err := newSchema(c); err == nil || !strings.Contains(err.Error(), "rename") {
 			t.Errorf("columns %v: error %v, want a refusal", columns, err)
 		}
@@ -349,13 +343,13 @@ func BenchmarkSQLiteRead(b *testing.B) {
 		b.Run(string(kind), func(b *testing.B) {
 			config := configOf(b, kind)
 			_, client := openIt(b, config)
-			must(b, client.(drivers.Loader).Load(b.Context(), 0, benchRows, 0))
+			drivertest.Must(b, client.(drivers.Loader).Load(b.Context(), 0, benchRows, 0))
 			var buffer corpus.KeyBuffer
 			var record drivers.Record
 			ctx := b.Context()
 			b.ReportAllocs()
 			for b.Loop() {
-				must(b, client.Read(ctx, config.Corpus.Key(&buffer, rand.Uint64N(benchRows)), &record))
+				drivertest.Must(b, client.Read(ctx, config.Corpus.Key(&buffer, rand.Uint64N(benchRows)), &record))
 			}
 		})
 	}
@@ -367,9 +361,9 @@ const benchRows = 50_000
 func BenchmarkBareStatement(b *testing.B) {
 	config := configOf(b, corpus.KeyInteger)
 	d, client := openIt(b, config)
-	must(b, client.(drivers.Loader).Load(b.Context(), 0, benchRows, 0))
+	drivertest.Must(b, client.(drivers.Loader).Load(b.Context(), 0, benchRows, 0))
 	r, err := d.openReader()
-	must(b, err)
+	drivertest.Must(b, err)
 	defer r.close()
 	var buffer corpus.KeyBuffer
 	var record drivers.Record
@@ -390,7 +384,7 @@ func BenchmarkSQLiteParallel(b *testing.B) {
 			config := configOf(b, corpus.KeyInteger)
 			config.Threads, config.Options = 32, map[string]string{optionReaders: readers}
 			_, client := openIt(b, config)
-			must(b, client.(drivers.Loader).Load(b.Context(), 0, benchRows, 0))
+			drivertest.Must(b, client.(drivers.Loader).Load(b.Context(), 0, benchRows, 0))
 			each(b, config.Threads, func(ctx context.Context, _ int, _ uint64) error {
 				var buffer corpus.KeyBuffer
 				var record drivers.Record

@@ -7,6 +7,7 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 )
 
 // some makes keys and rows from an index on.
@@ -27,9 +28,9 @@ func (o *opened) wantBatch(t *testing.T, from uint64, n int, version uint32) (re
 	keys, rows := o.some(from, n, version)
 	answer := &drivers.Answer{Keep: true}
 	requests, err := batcher.ReadBatch(t.Context(), keys, answer)
-	must(t, err)
+	drivertest.Must(t, err)
 	seen := map[uint64]bool{}
-	must(t, batcher.DecodeBatch(answer, func(key corpus.Key, row *corpus.Row) error {
+	drivertest.Must(t, batcher.DecodeBatch(answer, func(key corpus.Key, row *corpus.Row) error {
 		index, ok := o.data.Corpus.Index(key)
 		if !ok || index < from || index >= from+uint64(n) || seen[index] {
 			return fmt.Errorf("key %s of row %d was not asked for, or is there twice", key, index)
@@ -55,7 +56,7 @@ func TestBatches(t *testing.T) {
 			batcher, ctx := o.client.(drivers.Batcher), t.Context()
 			keys, rows := o.some(0, 100, 0)
 			requests, err := batcher.CreateBatch(ctx, keys, rows)
-			must(t, err)
+			drivertest.Must(t, err)
 			if read := o.wantBatch(t, 0, 100, 0); requests != 1 || read != 1 {
 				t.Errorf("%d and %d requests", requests, read)
 			}
@@ -91,13 +92,13 @@ func TestALargeBatchIsSplit(t *testing.T) {
 	batcher := o.client.(drivers.Batcher)
 	keys, rows := o.some(0, 50, 0)
 	requests, err := batcher.CreateBatch(t.Context(), keys, rows)
-	must(t, err)
+	drivertest.Must(t, err)
 	if requests != 3 {
 		t.Errorf("%d requests for 20 MB, want 3", requests)
 	}
 	o.wantBatch(t, 0, 50, 0)
 	n, err := o.Database.(drivers.Counter).Count(t.Context())
-	if must(t, err); n != 50 {
+	if drivertest.Must(t, err); n != 50 {
 		t.Errorf("%d rows", n)
 	}
 }
@@ -111,9 +112,9 @@ func TestRanges(t *testing.T) {
 			keys, _ := o.some(0, rows, 0)
 			for _, from := range []int{0, 7, 31, 59} {
 				answer := &drivers.Answer{Keep: true}
-				must(t, ranger.Range(t.Context(), keys[from], 10, answer))
+				drivertest.Must(t, ranger.Range(t.Context(), keys[from], 10, answer))
 				last, n := keys[from], 0
-				must(t, ranger.DecodeRange(answer, func(key corpus.Key, row *corpus.Row) error {
+				drivertest.Must(t, ranger.DecodeRange(answer, func(key corpus.Key, row *corpus.Row) error {
 					before, after := string(last.AppendOrdered(nil)), string(key.AppendOrdered(nil))
 					if n == 0 && after != before || n > 0 && after <= before {
 						return fmt.Errorf("key %d, %s, comes after %s", n, key, last)
@@ -147,8 +148,8 @@ func TestModify(t *testing.T) {
 	_, next := o.some(0, 3, 1)
 	var record drivers.Record
 	var row corpus.Row
-	must(t, modifier.Modify(t.Context(), keys[0], &record, next[0]))
-	must(t, o.client.Decode(&record, &row))
+	drivertest.Must(t, modifier.Modify(t.Context(), keys[0], &record, next[0]))
+	drivertest.Must(t, o.client.Decode(&record, &row))
 	if column, _, _, same := corpus.Diff(o.data.Corpus.Template(), old[0], &row); !same {
 		t.Errorf("what was read differs from the old row in %s", column)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 )
 
 // BenchmarkRequest compares what a request costs the agent through the driver and through surrealdb.go: the CPU time of this process, in which
@@ -99,10 +100,10 @@ func BenchmarkFullScan(b *testing.B) {
 	o := load(b, map[string]any{"number": "int", "when": "datetime", "token": "uuid", "text": "text:900", "tags": []any{"string:8", "string:8"}}, corpus.KeyInteger, rows, 1)
 	b.Run("driver", func(b *testing.B) {
 		scan, err := query.Bind(&query.Scan{ID: "full", Project: query.Full}, o.data.Corpus.Template())
-		must(b, err)
+		drivertest.Must(b, err)
 		scanner := o.client.(drivers.Scanner)
 		statement, err := scanner.PrepareScan(b.Context(), scan)
-		must(b, err)
+		drivertest.Must(b, err)
 		var answer drivers.Answer
 		bench(b, 1, func(ctx context.Context, _ int) error {
 			if err := scanner.Scan(ctx, statement, &answer); err != nil || answer.Rows != rows {

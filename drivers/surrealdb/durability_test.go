@@ -15,6 +15,7 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 	"github.com/durabench/durabench/infra/ci"
 )
 
@@ -38,35 +39,35 @@ func TestDurability(t *testing.T) {
 			const rows = 20
 			datastore := fmt.Sprintf(test.datastore, filepath.Join(t.TempDir(), "records"))
 			template, err := corpus.ParseTemplate(rowValue)
-			must(t, err)
+			drivertest.Must(t, err)
 			c, err := corpus.New(7, template, corpus.KeyInteger, true)
-			must(t, err)
+			drivertest.Must(t, err)
 			ctx := t.Context()
 			connect := func(endpoint string) drivers.Database {
 				database, err := engine(t).Open(ctx, drivers.Config{
 					Endpoint: endpoint, Credentials: drivers.Credentials{User: "root", Password: "root"}, Clients: 1, Threads: 1, Corpus: c,
 					Logger: slog.New(slog.DiscardHandler), Options: map[string]string{"datastore": test.option},
 				})
-				must(t, err)
+				drivertest.Must(t, err)
 				return database
 			}
 			first := command(t, datastore)
 			database := connect(first.endpoint)
-			must(t, database.Prepare(ctx))
+			drivertest.Must(t, database.Prepare(ctx))
 			settings, err := database.Settings(ctx)
-			must(t, err)
-			must(t, settings.Require(test.tier))
+			drivertest.Must(t, err)
+			drivertest.Must(t, settings.Require(test.tier))
 			client, err := database.Client(ctx, 0)
-			must(t, err)
+			drivertest.Must(t, err)
 			var key corpus.KeyBuffer
 			var row corpus.Row
 			for i := range uint64(rows) {
 				c.Row(&row, i, 0)
-				must(t, client.Create(ctx, c.Key(&key, i), &row))
+				drivertest.Must(t, client.Create(ctx, c.Key(&key, i), &row))
 			}
 			first.kill()
 			_ = client.Close() // its server is gone
-			must(t, database.Close())
+			drivertest.Must(t, database.Close())
 
 			database = connect(command(t, datastore).endpoint)
 			kept, err := database.(drivers.Counter).Count(ctx)
@@ -74,10 +75,10 @@ func TestDurability(t *testing.T) {
 				if err == nil && kept == rows {
 					t.Errorf("all %d rows are there: the tier could be a better one", kept)
 				}
-			} else if must(t, err); kept != rows {
+			} else if drivertest.Must(t, err); kept != rows {
 				t.Errorf("%d rows of %d are left", kept, rows)
 			}
-			must(t, database.Close())
+			drivertest.Must(t, database.Close())
 		})
 	}
 }
@@ -95,14 +96,14 @@ func command(t *testing.T, datastore string) relayed {
 		ci.Need(t, fmt.Errorf("run scripts/test-deps.sh: %w", err))
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	drivertest.Must(t, err)
 	address := listener.Addr().String()
-	must(t, listener.Close())
+	drivertest.Must(t, listener.Close())
 	cmd := exec.Command("node", "testdata/relay/relay.mjs", "--modules", modules(), "start", "--bind", address, datastore)
 	cmd.Env = append(os.Environ(), "SURREAL_USER=root", "SURREAL_PASS=root")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
-	must(t, cmd.Start())
+	drivertest.Must(t, cmd.Start())
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // it is killed
@@ -117,9 +118,9 @@ func command(t *testing.T, datastore string) relayed {
 	defer cancel()
 	for {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/health", nil)
-		must(t, err)
+		drivertest.Must(t, err)
 		if response, err := http.DefaultClient.Do(request); err == nil {
-			must(t, response.Body.Close())
+			drivertest.Must(t, response.Body.Close())
 			return relayed{"ws://" + address, kill}
 		}
 		select {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 )
 
 // TestConflictsAreRetriedAndCounted has many transactions on one row at once. Without retries some of them are refused as conflicts, and none
@@ -17,9 +18,9 @@ func TestConflictsAreRetriedAndCounted(t *testing.T) {
 		t.Run(retries, func(t *testing.T) {
 			const threads, times = 8, 80
 			template, err := corpus.ParseTemplate(rowValue)
-			must(t, err)
+			drivertest.Must(t, err)
 			c, err := corpus.New(7, template, corpus.KeyInteger, true)
-			must(t, err)
+			drivertest.Must(t, err)
 			// On RocksDB: in memory 3.0.2 does not see a record now and then that is being written.
 			running := server(t, drivers.TierProcess, drivers.Profile{Persisted: true})
 			ctx := context.Background()
@@ -27,15 +28,15 @@ func TestConflictsAreRetriedAndCounted(t *testing.T) {
 				Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: 1, Threads: threads, Corpus: c, Logger: slog.New(slog.DiscardHandler),
 				Options: map[string]string{"retries": retries},
 			})
-			must(t, err)
-			must(t, database.Prepare(ctx))
+			drivertest.Must(t, err)
+			drivertest.Must(t, database.Prepare(ctx))
 			client, err := database.Client(ctx, 0)
-			must(t, err)
+			drivertest.Must(t, err)
 			t.Cleanup(func() {
-				must(t, client.Close())
-				must(t, database.Close())
+				drivertest.Must(t, client.Close())
+				drivertest.Must(t, database.Close())
 			})
-			must(t, drivers.LoadRows(ctx, client, c, 0, 1, 0))
+			drivertest.Must(t, drivers.LoadRows(ctx, client, c, 0, 1, 0))
 			var mu sync.Mutex
 			var conflicts int
 			var workers sync.WaitGroup

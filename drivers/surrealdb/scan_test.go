@@ -13,6 +13,7 @@ import (
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/bench/query/querytest"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 )
 
 // opened is a database with one client, loaded with rows.
@@ -26,31 +27,24 @@ type opened struct {
 func load(t testing.TB, value map[string]any, kind corpus.KeyKind, rows uint64, threads int) *opened {
 	t.Helper()
 	template, err := corpus.ParseTemplate(value)
-	must(t, err)
+	drivertest.Must(t, err)
 	c, err := corpus.New(7, template, kind, true)
-	must(t, err)
+	drivertest.Must(t, err)
 	running := server(t, drivers.TierNone, drivers.Profile{})
 	ctx := context.Background()
 	database, err := engine(t).Open(ctx, drivers.Config{
 		Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: 1, Threads: threads, Corpus: c, Logger: slog.New(slog.DiscardHandler),
 	})
-	must(t, err)
-	must(t, database.Prepare(ctx))
+	drivertest.Must(t, err)
+	drivertest.Must(t, database.Prepare(ctx))
 	client, err := database.Client(ctx, 0)
-	must(t, err)
+	drivertest.Must(t, err)
 	t.Cleanup(func() {
-		must(t, client.Close())
-		must(t, database.Close())
+		drivertest.Must(t, client.Close())
+		drivertest.Must(t, database.Close())
 	})
-	must(t, drivers.LoadRows(ctx, client, c, 0, rows, 0))
+	drivertest.Must(t, drivers.LoadRows(ctx, client, c, 0, rows, 0))
 	return &opened{database, client, query.Dataset{Corpus: c, Rows: rows}}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // check runs a scan and compares the whole answer with the right one.
@@ -94,11 +88,11 @@ func (o *opened) check(ctx context.Context, s *query.Scan, e *query.Expected) er
 func (o *opened) build(t testing.TB, index query.Index) {
 	t.Helper()
 	indexer := o.Database.(drivers.Indexer)
-	must(t, indexer.CreateIndex(t.Context(), index))
+	drivertest.Must(t, indexer.CreateIndex(t.Context(), index))
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		state, err := indexer.IndexState(t.Context(), index)
-		must(t, err)
+		drivertest.Must(t, err)
 		if state.Ready && state.Exists {
 			return
 		}
@@ -137,7 +131,7 @@ func TestRandomScans(t *testing.T) {
 		scans = append(scans, source.Scan(rand.New(rand.NewPCG(1, uint64(seed)))))
 	}
 	expected, err := o.data.Expect(t.Context(), scans, query.Options{})
-	must(t, err)
+	drivertest.Must(t, err)
 	for i, s := range scans {
 		if err := o.check(t.Context(), s, expected[i]); err != nil {
 			t.Errorf("seed %d: %s: %v", i, s, err)
@@ -161,7 +155,7 @@ func TestRandomScans(t *testing.T) {
 func TestFaultsOfTheEngineAreSeen(t *testing.T) {
 	o := load(t, querytest.Table(), corpus.KeyInteger, 300, 1)
 	version, err := o.Version(t.Context())
-	must(t, err)
+	drivertest.Must(t, err)
 	if version != "3.0.2" {
 		t.Skipf("version %s may have mended them", version)
 	}
@@ -181,19 +175,19 @@ func TestFaultsOfTheEngineAreSeen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := query.Bind(&query.Scan{ID: name, Project: query.ID, Where: test.where, Limit: test.limit}, o.data.Corpus.Template())
-			must(t, err)
+			drivertest.Must(t, err)
 			expected, err := o.data.Expect(t.Context(), []*query.Scan{s}, query.Options{})
-			must(t, err)
-			must(t, o.check(t.Context(), s, expected[0]))
+			drivertest.Must(t, err)
+			drivertest.Must(t, o.check(t.Context(), s, expected[0]))
 			o.build(t, test.index)
 			explained, err := o.client.(drivers.Explainer).Explain(t.Context(), s, test.index)
-			must(t, err)
+			drivertest.Must(t, err)
 			var wrong *query.Wrong
 			if err := o.check(t.Context(), s, expected[0]); !explained.Uses || !errors.As(err, &wrong) {
 				t.Errorf("uses the index: %t, error %v\n%s", explained.Uses, err, explained.Text)
 			}
-			must(t, o.Database.(drivers.Indexer).DropIndex(t.Context(), test.index))
-			must(t, o.check(t.Context(), s, expected[0]))
+			drivertest.Must(t, o.Database.(drivers.Indexer).DropIndex(t.Context(), test.index))
+			drivertest.Must(t, o.check(t.Context(), s, expected[0]))
 		})
 	}
 }
@@ -221,13 +215,13 @@ func TestPlansNameTheIndex(t *testing.T) {
 		{composite, &query.Predicate{Op: query.Eq, Path: query.Path{"city"}, Values: []query.Literal{{Kind: corpus.String, Text: "paris"}}}},
 	} {
 		s, err := query.Bind(&query.Scan{ID: "s", Where: test.where}, o.data.Corpus.Template())
-		must(t, err)
+		drivertest.Must(t, err)
 		for _, built := range []bool{false, true} {
 			if built {
 				o.build(t, test.index)
 			}
 			explained, err := o.client.(drivers.Explainer).Explain(t.Context(), s, test.index)
-			must(t, err)
+			drivertest.Must(t, err)
 			if explained.Uses != built || explained.Text == "" {
 				t.Errorf("%s, index %s built %t: plan\n%s", s, test.index.Name, built, explained.Text)
 			}
@@ -236,7 +230,7 @@ func TestPlansNameTheIndex(t *testing.T) {
 		if err := indexer.CreateIndex(t.Context(), test.index); !errors.Is(err, drivers.ErrExists) {
 			t.Errorf("index %s once more: %v", test.index.Name, err)
 		}
-		must(t, indexer.DropIndex(t.Context(), test.index))
+		drivertest.Must(t, indexer.DropIndex(t.Context(), test.index))
 		if err := indexer.DropIndex(t.Context(), test.index); !errors.Is(err, drivers.ErrNotFound) {
 			t.Errorf("index %s dropped once more: %v", test.index.Name, err)
 		}

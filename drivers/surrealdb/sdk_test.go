@@ -23,6 +23,7 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -56,14 +57,14 @@ func TestTheSDKSaysTheSame(t *testing.T) {
 					var record drivers.Record
 					var row corpus.Row
 					ctx := t.Context()
-					must(t, other.Create(ctx, keys[0], rows[0]))
+					drivertest.Must(t, other.Create(ctx, keys[0], rows[0]))
 					if err := other.Create(ctx, keys[0], rows[0]); err == nil {
 						t.Error("a key is created twice")
 					}
-					must(t, other.Read(ctx, keys[0], &record))
-					must(t, other.Decode(&record, &row))
-					must(t, other.Update(ctx, keys[0], next[0]))
-					must(t, other.Delete(ctx, keys[0]))
+					drivertest.Must(t, other.Read(ctx, keys[0], &record))
+					drivertest.Must(t, other.Decode(&record, &row))
+					drivertest.Must(t, other.Update(ctx, keys[0], next[0]))
+					drivertest.Must(t, other.Delete(ctx, keys[0]))
 					if err := other.Delete(ctx, keys[0]); err == nil {
 						t.Error("a key is deleted twice")
 					}
@@ -121,12 +122,12 @@ func open(t testing.TB, endpoint string, c *corpus.Corpus, threads int) drivers.
 	database, err := engine(t).Open(ctx, drivers.Config{
 		Endpoint: endpoint, Credentials: running.Credentials, Clients: 1, Threads: threads, Corpus: c, Logger: slog.New(slog.DiscardHandler),
 	})
-	must(t, err)
+	drivertest.Must(t, err)
 	client, err := database.Client(ctx, 0)
-	must(t, err)
+	drivertest.Must(t, err)
 	t.Cleanup(func() {
-		must(t, client.Close())
-		must(t, database.Close())
+		drivertest.Must(t, client.Close())
+		drivertest.Must(t, database.Close())
 	})
 	return client
 }
@@ -137,17 +138,17 @@ type reference struct{ db *sdk.DB }
 func dialSDK(t testing.TB, endpoint string) reference {
 	t.Helper()
 	address, err := url.Parse(endpoint)
-	must(t, err)
+	drivertest.Must(t, err)
 	config := connection.NewConfig(address)
 	config.Logger = sdklogger.New(slog.DiscardHandler)
 	db, err := sdk.FromConnection(context.Background(), gorillaws.New(config))
-	must(t, err)
+	drivertest.Must(t, err)
 	t.Cleanup(func() { _ = db.Close(context.Background()) }) // it ends with an error when the server ends first
 	running := serverOf(t)
 	ctx := context.Background()
 	_, err = db.SignIn(ctx, sdk.Auth{Username: running.Credentials.User, Password: running.Credentials.Password})
-	must(t, err)
-	must(t, db.Use(ctx, "durabench", "durabench"))
+	drivertest.Must(t, err)
+	drivertest.Must(t, db.Use(ctx, "durabench", "durabench"))
 	return reference{db}
 }
 
@@ -160,7 +161,7 @@ func serverOf(t testing.TB) *process.Running {
 func (r reference) run(t testing.TB, query string, with map[string]any) any {
 	t.Helper()
 	results, err := sdk.Query[any](context.Background(), r.db, query, with)
-	must(t, err)
+	drivertest.Must(t, err)
 	return (*results)[0].Result
 }
 
@@ -222,13 +223,13 @@ func sdkValue(f *corpus.Field, v *corpus.Value) any {
 func normal(t *testing.T, value any) any {
 	t.Helper()
 	data, err := cbor.Marshal(value)
-	must(t, err)
+	drivertest.Must(t, err)
 	return bare(t, data)
 }
 
 func bare(t *testing.T, data []byte) (value any) {
 	t.Helper()
-	must(t, cbor.Unmarshal(data, &value))
+	drivertest.Must(t, cbor.Unmarshal(data, &value))
 	return value
 }
 
@@ -243,10 +244,10 @@ type ear struct {
 func listen(t *testing.T) *ear {
 	t.Helper()
 	to, err := url.Parse(serverOf(t).Endpoint)
-	must(t, err)
+	drivertest.Must(t, err)
 	e := &ear{}
 	e.listener, err = net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	drivertest.Must(t, err)
 	var all sync.WaitGroup
 	all.Go(func() {
 		for {
@@ -337,24 +338,24 @@ func messages(t *testing.T, stream []byte) (found [][]byte) {
 	for from := bytes.NewReader(stream); from.Len() > 0; {
 		var head [2]byte
 		_, err := io.ReadFull(from, head[:])
-		must(t, err)
+		drivertest.Must(t, err)
 		length := uint64(head[1] & 0x7f)
 		switch length {
 		case 126:
 			var wide uint16
-			must(t, binary.Read(from, binary.BigEndian, &wide))
+			drivertest.Must(t, binary.Read(from, binary.BigEndian, &wide))
 			length = uint64(wide)
 		case 127:
-			must(t, binary.Read(from, binary.BigEndian, &length))
+			drivertest.Must(t, binary.Read(from, binary.BigEndian, &length))
 		}
 		var mask [4]byte
 		if head[1]&0x80 != 0 {
 			_, err := io.ReadFull(from, mask[:])
-			must(t, err)
+			drivertest.Must(t, err)
 		}
 		content := make([]byte, length)
 		_, err = io.ReadFull(from, content)
-		must(t, err)
+		drivertest.Must(t, err)
 		for i := range content {
 			content[i] ^= mask[i%4]
 		}

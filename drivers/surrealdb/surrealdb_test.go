@@ -15,6 +15,7 @@ import (
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
+	"github.com/durabench/durabench/drivers/drivertest"
 	_ "github.com/durabench/durabench/drivers/surrealdb"
 	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/process"
@@ -43,11 +44,7 @@ func TestMain(m *testing.M) {
 
 func engine(tb testing.TB) drivers.Engine {
 	tb.Helper()
-	engine, found := drivers.Lookup("surrealdb")
-	if !found {
-		tb.Fatal("surrealdb is not registered")
-	}
-	return engine
+	return drivertest.Engine(tb, "surrealdb")
 }
 
 // modules is where scripts/test-deps.sh installs what the relay needs.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,10 +12,10 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
+	"github.com/durabench/durabench/drivers/drivertest"
 	"github.com/durabench/durabench/drivers/kvscan"
 	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/process"
@@ -112,21 +111,8 @@ func (s *Servers) Of(tb testing.TB, tier drivers.Tier, profile drivers.Profile) 
 func (s *Servers) Config(tb testing.TB, clients, threads int, change func(*drivers.Config)) drivers.Config {
 	tb.Helper()
 	running := s.Of(tb, drivers.TierNone, drivers.Profile{})
-	template, err := corpus.ParseTemplate(map[string]any{"name": "string:10", "number": "int"})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	c, err := corpus.New(7, template, corpus.KeyInteger, false)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	config := drivers.Config{
-		Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: clients, Threads: threads, Tier: drivers.TierNone, Corpus: c, Logger: slog.New(slog.DiscardHandler),
-	}
-	if change != nil {
-		change(&config)
-	}
-	return config
+	config := drivers.Config{Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: clients, Threads: threads, Tier: drivers.TierNone}
+	return drivertest.Small(tb, config, change)
 }
 
 // Version is what the driver says of the shared server.
