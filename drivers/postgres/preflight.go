@@ -2,8 +2,10 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -29,8 +31,29 @@ func (d *database) Preflight(ctx context.Context) error {
 		if rows[0][1] == "on" {
 			return fmt.Errorf("transactions at %s are read only (default_transaction_read_only): use a user or a database that may write", addresses(d.config))
 		}
-		return d.checkConnections(ctx, conn)
+		return d.waitForConnections(ctx, conn)
 	})
+}
+
+// leaving is how long connections that were closed just before may take the server to end.
+const leaving = time.Second
+
+// tooFew says that the server has too few connections left.
+type tooFew struct{ error }
+
+// waitForConnections checks the connections, and looks again while those that were closed just before may still count.
+func (d *database) waitForConnections(ctx context.Context, conn *pgconn.PgConn) error {
+	for deadline := time.Now().Add(leaving); ; {
+		err := d.checkConnections(ctx, conn)
+		if !errors.As(err, new(tooFew)) || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // checkConnections compares the connections that the run needs with those that the server, the database and the user have left.
@@ -59,16 +82,16 @@ func (d *database) checkConnections(ctx context.Context, conn *pgconn.PgConn) er
 		advice += fmt.Sprintf(`, or set connections = "client" in [engine], which needs %d`, d.load.Clients+controlConnections)
 	}
 	if left := maximum - reserved - used; needed > left {
-		return fmt.Errorf("%s, but the server at %s has %d left: max_connections %d, less %d reserved, less %d in use; raise max_connections to at least %d, %s",
-			plan, addresses(d.config), max(left, 0), maximum, reserved, used, needed+reserved+used, advice)
+		return tooFew{fmt.Errorf("%s, but the server at %s has %d left: max_connections %d, less %d reserved, less %d in use; raise max_connections to at least %d, %s",
+			plan, addresses(d.config), max(left, 0), maximum, reserved, used, needed+reserved+used, advice)}
 	}
 	for _, limit := range []struct {
 		what       string
 		limit, use int
 	}{{"the database", n[4], n[5]}, {"the user", n[6], n[7]}} {
 		if limit.limit >= 0 && needed > limit.limit-limit.use {
-			return fmt.Errorf("%s, but %s at %s may have %d, of which %d are in use: raise its CONNECTION LIMIT, %s",
-				plan, limit.what, addresses(d.config), limit.limit, limit.use, advice)
+			return tooFew{fmt.Errorf("%s, but %s at %s may have %d, of which %d are in use: raise its CONNECTION LIMIT, %s",
+				plan, limit.what, addresses(d.config), limit.limit, limit.use, advice)}
 		}
 	}
 	return nil
