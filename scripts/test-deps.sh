@@ -19,6 +19,7 @@ if [ -z "${DURABENCH_VERSITYGW:-}" ] && ! command -v versitygw >/dev/null 2>&1 &
 	GOBIN="$tools" go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
 fi
 
+command -v systemd-analyze >/dev/null 2>&1 || need="$need systemd"
 command -v npm >/dev/null 2>&1 || need="$need nodejs npm"
 
 if [ -z "${DURABENCH_FERRETDB:-}" ] && ! command -v ferretdb >/dev/null 2>&1 && [ ! -x "$tools/ferretdb" ]; then

@@ -12,6 +12,7 @@ import (
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/ci"
 )
 
 var update = flag.Bool("update", false, "write the table of docs/engines.md anew; which server proves an engine stays as it is")
@@ -151,7 +152,7 @@ func fullText(t *testing.T, e drivers.Engine) string {
 	index := query.Index{Name: "i", Kind: query.FullText, Paths: []query.Path{words}}
 	var unsupported drivers.Unsupported
 	if err := e.Ability.(drivers.Scanner).CanScan(scan); errors.As(err, &unsupported) && strings.Contains(unsupported.Why, "this build") {
-		t.Skipf("%s", unsupported)
+		ci.Need(t, unsupported)
 	} else if err != nil {
 		return "–"
 	}

@@ -38,6 +38,9 @@ type Harness struct {
 	// Slow is why a peer that stands in for the engine's own server can only be asked for few rows; NoArraysInArrays is why it cannot hold an array
 	// as an element of another. Empty for real servers.
 	Slow, NoArraysInArrays string
+	// LacksOption says why a peer that stands in for the engine's own server cannot be used with a value of an option, "" when it can. Nil for a real
+	// server.
+	LacksOption func(name, value string) string
 	// NoDots is why names inside objects cannot have a dot; empty when they can.
 	NoDots string
 	// Instant is why operations never wait, so that a context has nothing to interrupt; empty when they may. Only engines in the agent's

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"syscall"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/process"
 )
 
 // BenchmarkRead reads rows of 1 KB in ten columns with clients × threads in flight; ns/op is the time of the whole divided by the reads, and
@@ -60,3 +62,63 @@ func cpuTime() time.Duration {
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
+
+var wideRow = map[string]any{
+	"active": "bool", "age": "int:0..120", "balance": "decimal", "created": "datetime", "name": "string:20", "ratio": "float:0..1",
+	"tags": []any{"string:10", "string:10"}, "text": "string:850", "token": "uuid",
+}
+
+// comparison is a loaded table.
+func comparison(tb testing.TB, running *process.Running, value map[string]any) drivers.Config {
+	tb.Helper()
+	template, err := corpus.ParseTemplate(value)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c, err := corpus.New(1, template, corpus.KeyInteger, false)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	config := drivers.Config{
+		Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: 1, Threads: 1, Tier: drivers.TierOS, Corpus: c, Logger: slog.New(slog.DiscardHandler),
+	}
+	withClients(tb, config, true, func(clients []drivers.Client) {
+		if err := clients[0].(drivers.Loader).Load(tb.Context(), 0, compareRows, 0); err != nil {
+			tb.Fatal(err)
+		}
+	})
+	conn := control(tb, config)
+	defer conn.Close(context.Background())
+	run(tb, conn, "VACUUM ANALYZE durabench.record")
+	return config
+}
+
+// withClients opens a database and its clients.
+func withClients(tb testing.TB, config drivers.Config, prepare bool, f func([]drivers.Client)) {
+	tb.Helper()
+	database, err := engine(tb).Open(tb.Context(), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer database.Close()
+	if prepare {
+		if err := database.Prepare(tb.Context()); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	var clients []drivers.Client
+	for i := range config.Clients {
+		client, err := database.Client(tb.Context(), i)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		defer client.Close()
+		clients = append(clients, client)
+	}
+	f(clients)
+}
+
+const (
+	compareRows   = 100_000 // as many as pgbench has at scale 1
+	compareRounds = 5
+)

@@ -1,9 +1,10 @@
+//go:build compare
+
 package postgres_test
 
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"os"
 	"os/exec"
@@ -22,23 +23,15 @@ import (
 	"github.com/durabench/durabench/infra/process"
 )
 
-// compareEnv turns on the comparison with pgbench: DURABENCH_COMPARE=1 go test -run TestCompare -v ./drivers/postgres
+// compareEnv is how many seconds each turn takes, 1 without it: DURABENCH_COMPARE=2 go test -tags compare -run TestCompare -v ./drivers/postgres
 // Its value may also be how many seconds each turn lasts.
 const compareEnv = "DURABENCH_COMPARE"
-
-const (
-	compareRows   = 100_000 // as many as pgbench has at scale 1
-	compareRounds = 5
-)
 
 // TestCompareWithPgbench runs pgbench and our loop in turn on the same server, with the same number of operations in flight, and prints the rates
 // and their ratios. It fails when single-key reads of the default way of carrying come to less than 0.9 of pgbench's, with the one thread that
 // it has by default. With a thread per CPU it is shown too.
 func TestCompareWithPgbench(t *testing.T) {
-	seconds, err := strconv.Atoi(os.Getenv(compareEnv))
-	if err != nil {
-		t.Skipf("set %s=3 to compare with pgbench, three seconds a turn", compareEnv)
-	}
+	seconds, _ := strconv.Atoi(os.Getenv(compareEnv))
 	window := time.Duration(max(seconds, 1)) * time.Second
 	running := private(t, func(o *process.Options) { o.Connections = 500 })
 	pgbench(t, running, "-i", "-q")
@@ -83,11 +76,6 @@ func TestCompareWithPgbench(t *testing.T) {
 	}
 }
 
-var wideRow = map[string]any{
-	"active": "bool", "age": "int:0..120", "balance": "decimal", "created": "datetime", "name": "string:20", "ratio": "float:0..1",
-	"tags": []any{"string:10", "string:10"}, "text": "string:850", "token": "uuid",
-}
-
 // script writes a script for pgbench, which sets id to the key of a random row.
 func script(t *testing.T, statement string) string {
 	t.Helper()
@@ -126,56 +114,6 @@ func compare(t *testing.T, shape [2]int, window time.Duration, turns []turn) map
 			turn.name, median(rates[i]), median(ratios[i]), turns[0].name, ratios[i])
 	}
 	return result
-}
-
-// comparison is a loaded table.
-func comparison(tb testing.TB, running *process.Running, value map[string]any) drivers.Config {
-	tb.Helper()
-	template, err := corpus.ParseTemplate(value)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	c, err := corpus.New(1, template, corpus.KeyInteger, false)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	config := drivers.Config{
-		Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: 1, Threads: 1, Tier: drivers.TierOS, Corpus: c, Logger: slog.New(slog.DiscardHandler),
-	}
-	withClients(tb, config, true, func(clients []drivers.Client) {
-		if err := clients[0].(drivers.Loader).Load(tb.Context(), 0, compareRows, 0); err != nil {
-			tb.Fatal(err)
-		}
-	})
-	conn := control(tb, config)
-	defer conn.Close(context.Background())
-	run(tb, conn, "VACUUM ANALYZE durabench.record")
-	return config
-}
-
-// withClients opens a database and its clients.
-func withClients(tb testing.TB, config drivers.Config, prepare bool, f func([]drivers.Client)) {
-	tb.Helper()
-	database, err := engine(tb).Open(tb.Context(), config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer database.Close()
-	if prepare {
-		if err := database.Prepare(tb.Context()); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	var clients []drivers.Client
-	for i := range config.Clients {
-		client, err := database.Client(tb.Context(), i)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		defer client.Close()
-		clients = append(clients, client)
-	}
-	f(clients)
 }
 
 // rate runs reads or updates of random rows for the window and returns how many were done per second.

@@ -15,7 +15,7 @@
 // PostgreSQL works on the requests of a connection one after another, in one process. So pipelined operations wait for each other in the
 // server: reads cannot use more cores than there are clients, and of the commits that wait for the disk only one per client can share a flush
 // with those of others. It saves most of the system calls and process switches, though, which is what single-key reads on few cores
-// consist of. Measured with DURABENCH_COMPARE=2 go test -run TestCompare -v ./drivers/postgres on two virtual CPUs that PostgreSQL 15 shared
+// consist of. Measured with DURABENCH_COMPARE=2 go test -tags compare -run TestCompare -v ./drivers/postgres on two virtual CPUs that PostgreSQL 15 shared
 // with the load; operations per second as a share of those of pgbench -M prepared with as many clients as there are operations in flight,
 // turn about on one server, medians of 5 turns of 3 s:
 //

@@ -1,9 +1,10 @@
+//go:build compare
+
 package redis_test
 
 import (
 	"context"
 	"encoding/csv"
-	"log/slog"
 	"net/url"
 	"os"
 	"os/exec"
@@ -20,26 +21,15 @@ import (
 	"github.com/durabench/durabench/infra/process"
 )
 
-// compareEnv turns on the comparison with redis-benchmark: DURABENCH_COMPARE=1 go test -run TestCompare -v ./drivers/redis
+// compareEnv is how many seconds each turn takes, 1 without it: DURABENCH_COMPARE=2 go test -tags compare -run TestCompare -v ./drivers/redis
 // Its value is how many seconds each turn lasts, about.
 const compareEnv = "DURABENCH_COMPARE"
-
-const (
-	compareRows   = 10_000
-	compareRounds = 5
-)
-
-// value is a row of about 1 KB.
-var value = map[string]any{"name": "string:20", "text": "string:950", "token": "uuid"}
 
 // TestCompareWithRedisBenchmark runs redis-benchmark and our loop in turn on the same server, with the same connections and pipelining, reading one
 // and the same value, and prints the rates and their ratios. It fails when reads come to less than 0.9 of redis-benchmark's. Both have one thread:
 // redis-benchmark by default, we by GOMAXPROCS, unless that is set in the environment.
 func TestCompareWithRedisBenchmark(t *testing.T) {
-	seconds, err := strconv.Atoi(os.Getenv(compareEnv))
-	if err != nil {
-		t.Skipf("set %s=1 to compare with redis-benchmark, a second a turn", compareEnv)
-	}
+	seconds, _ := strconv.Atoi(os.Getenv(compareEnv))
 	window := time.Duration(max(seconds, 1)) * time.Second
 	if os.Getenv("GOMAXPROCS") == "" {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -78,53 +68,6 @@ func TestCompareWithRedisBenchmark(t *testing.T) {
 func median(values []float64) float64 {
 	values = slices.Sorted(slices.Values(values))
 	return values[len(values)/2]
-}
-
-// comparison is a loaded server.
-func comparison(tb testing.TB, running *process.Running) drivers.Config {
-	tb.Helper()
-	template, err := corpus.ParseTemplate(value)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	c, err := corpus.New(1, template, corpus.KeyString26, false)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	config := drivers.Config{
-		Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: 1, Threads: 1, Tier: drivers.TierNone, Corpus: c, Logger: slog.New(slog.DiscardHandler),
-	}
-	withClients(tb, config, true, func(clients []drivers.Client) {
-		if err := clients[0].(drivers.Loader).Load(tb.Context(), 0, compareRows, 0); err != nil {
-			tb.Fatal(err)
-		}
-	})
-	return config
-}
-
-// withClients opens a database and its clients.
-func withClients(tb testing.TB, config drivers.Config, prepare bool, f func([]drivers.Client)) {
-	tb.Helper()
-	database, err := servers.Registered(tb).Open(tb.Context(), config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer database.Close()
-	if prepare {
-		if err := database.Prepare(tb.Context()); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	var clients []drivers.Client
-	for i := range config.Clients {
-		client, err := database.Client(tb.Context(), i)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		defer client.Close()
-		clients = append(clients, client)
-	}
-	f(clients)
 }
 
 // rate reads one row for the window and returns how many reads were done per second. It is one row because redis-benchmark reads one key, or else

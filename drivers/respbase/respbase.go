@@ -14,7 +14,7 @@
 // with automatic pipelining on one connection per client it came to 0.33 to 0.40 of redis-benchmark's reads per second at 4 × 8 and
 // 16 × 8, because it writes nearly each request by itself, and to 0.15 at 8 × 32.
 //
-// Measured with DURABENCH_COMPARE=2 go test -run TestCompare -v ./drivers/redis on two virtual CPUs that Redis 7.0 shared with the load; reads
+// Measured with DURABENCH_COMPARE=2 go test -tags compare -run TestCompare -v ./drivers/redis on two virtual CPUs that Redis 7.0 shared with the load; reads
 // of 1 KB per second as a share of redis-benchmark's with -c clients -P threads (or -c clients·threads for "off"), turn about on one server,
 // medians of 5 turns of 2 s, both with one thread:
 //

@@ -19,6 +19,7 @@ import (
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/conformance"
 	"github.com/durabench/durabench/drivers/drivertest"
+	"github.com/durabench/durabench/infra/ci"
 )
 
 // otherWords tells of the letters that FTS5 has rules of its own for.
@@ -36,8 +37,8 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, conformance.Harness{
 		Engine: engine,
 		Configure: func(t *testing.T, config *drivers.Config) {
-			if config.Tier == drivers.TierOS && filesystemOf(config.Dir).volatile {
-				t.Skip("the directory for temporary files is in memory, where the os tier is refused: set TMPDIR to a directory on a disk")
+			if config.Tier == drivers.TierOS {
+				config.Dir = onDisk(t)
 			}
 		},
 		Refuses:    refuses,
@@ -92,6 +93,22 @@ func configOf(tb testing.TB, kind corpus.KeyKind) drivers.Config {
 	}
 }
 
+// onDisk is a directory that is not in memory: among the temporary files, or else beside the package.
+func onDisk(tb testing.TB) string {
+	tb.Helper()
+	dir := tb.TempDir()
+	if !filesystemOf(dir).volatile {
+		return dir
+	}
+	dir, err := os.MkdirTemp(".", "test-")
+	drivertest.Must(tb, err)
+	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if filesystemOf(dir).volatile {
+		ci.Need(tb, errors.New("neither temporary files nor the package are on a disk: set TMPDIR"))
+	}
+	return dir
+}
+
 func openIt(tb testing.TB, config drivers.Config) (*database, drivers.Client) {
 	tb.Helper()
 	opened, err := engine.Open(tb.Context(), config)
@@ -118,7 +135,7 @@ func TestTierNoneIsRefusedWithWhatIsPossible(t *testing.T) {
 func TestTierOSIsRefusedInMemory(t *testing.T) {
 	const memory = "/dev/shm"
 	if !filesystemOf(memory).volatile {
-		t.Skip("no file system in memory at " + memory)
+		ci.Need(t, errors.New("no file system in memory at "+memory))
 	}
 	dir, err := os.MkdirTemp(memory, "durabench-test-")
 	drivertest.Must(t, err)
@@ -133,10 +150,7 @@ func TestTierOSIsRefusedInMemory(t *testing.T) {
 // A setting that someone else has changed must show in the tier that is read back.
 func TestTierIsWhatTheConnectionSays(t *testing.T) {
 	config := configOf(t, corpus.KeyInteger)
-	config.Tier = drivers.TierOS
-	if filesystemOf(config.Dir).volatile {
-		t.Skip("temporary files are in memory")
-	}
+	config.Dir, config.Tier = onDisk(t), drivers.TierOS
 	d, _ := openIt(t, config)
 	drivertest.Must(t, d.writer.on.execute("PRAGMA synchronous=NORMAL"))
 	settings, err := d.Settings(t.Context())
@@ -397,8 +411,8 @@ func BenchmarkSQLiteParallel(b *testing.B) {
 			b.Run(fmt.Sprintf("create/%s/threads=%d", tier, threads), func(b *testing.B) {
 				config := configOf(b, corpus.KeyInteger)
 				config.Threads, config.Tier = threads, tier
-				if filesystemOf(config.Dir).volatile && tier == drivers.TierOS {
-					b.Skip("temporary files are in memory")
+				if tier == drivers.TierOS {
+					config.Dir = onDisk(b)
 				}
 				_, client := openIt(b, config)
 				rows := make([]corpus.Row, threads)

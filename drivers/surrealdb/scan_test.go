@@ -157,7 +157,7 @@ func TestFaultsOfTheEngineAreSeen(t *testing.T) {
 	version, err := o.Version(t.Context())
 	drivertest.Must(t, err)
 	if version != "3.0.2" {
-		t.Skipf("version %s may have mended them", version)
+		t.Fatalf("version %s: see whether they are mended, and what docs/engines.md and the harness say of them", version)
 	}
 	text := func(s string) query.Literal { return query.Literal{Kind: corpus.String, Text: s} }
 	for name, test := range map[string]struct {

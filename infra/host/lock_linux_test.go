@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/durabench/durabench/infra/ci"
 )
 
 // holdChild is an agent: it takes over the lock, starts a server of its own, and waits until it is told to end or killed.
@@ -184,7 +186,7 @@ func lockChild() error {
 // Root and another user lock the same file in a directory like /tmp, whoever made it: fs.protected_regular is in the way there.
 func TestUsersShareTheLock(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("takes root to be two users")
+		ci.Need(t, errors.New("takes root to be two users"))
 	}
 	base, err := os.MkdirTemp("", "durabench-lock-")
 	if err != nil {
@@ -214,7 +216,7 @@ func TestUsersShareTheLock(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := cmd.Start(); err != nil {
-			t.Skipf("no program can be started as another user here: %v", err)
+			ci.Need(t, fmt.Errorf("start a program as another user: %w", err))
 		}
 		line, _ := bufio.NewReader(out).ReadString('\n')
 		return line, func() {

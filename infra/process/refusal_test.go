@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/ci"
 )
 
 func TestAMissingBinarySaysWhatToInstall(t *testing.T) {
@@ -112,7 +113,7 @@ func TestADirectoryThatCannotBeMadeIsRefused(t *testing.T) {
 
 func TestADirectoryClosedToTheServersAccountIsRefused(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root runs servers as another account")
+		ci.Need(t, errors.New("only root runs servers as another account"))
 	}
 	o := script(t, "touch ready; exec sleep 1000")
 	o.Server.NotRoot = true

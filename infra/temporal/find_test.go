@@ -372,8 +372,14 @@ func requireNothingLeft(t *testing.T, d directory) {
 }
 
 func TestPortLostWhileStartingIsReplaced(t *testing.T) {
-	if !free(preferredPort) || !free(preferredUIPort) {
-		t.Skip("the preferred ports are in use, so free ones are taken from the start")
+	// Others on this machine may have the usual ones.
+	port, uiPort := preferredPort, preferredUIPort
+	t.Cleanup(func() { preferredPort, preferredUIPort = port, uiPort })
+	for _, preferred := range []*int{&preferredPort, &preferredUIPort} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		*preferred = l.Addr().(*net.TCPAddr).Port
+		require.NoError(t, l.Close())
 	}
 	b := newBench(t)
 	b.cached(t, "port lost")

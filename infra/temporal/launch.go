@@ -14,11 +14,8 @@ import (
 	"time"
 )
 
-// The ports of a server of ours, when they are free.
-const (
-	preferredPort   = 7233
-	preferredUIPort = 8233
-)
+// The ports of a server of ours, when they are free. Tests set others.
+var preferredPort, preferredUIPort = 7233, 8233
 
 const (
 	// startWait bounds a start, which takes a second or two on a busy machine.
