@@ -2,12 +2,16 @@
 package drivertest
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/ci"
+	"github.com/durabench/durabench/infra/process"
 )
 
 // Must ends the test on an error.
@@ -81,4 +85,15 @@ func Says(tb testing.TB, err error, config drivers.Config, texts ...string) {
 	if strings.Contains(err.Error(), "\n") {
 		tb.Errorf("error has more than one line: %v", err)
 	}
+}
+
+// Start starts a server of the machine's own, which a developer's machine may lack.
+func Start(tb testing.TB, options process.Options) *process.Running {
+	tb.Helper()
+	running, err := process.Start(context.Background(), options)
+	if errors.Is(err, process.ErrNotInstalled) {
+		ci.Need(tb, err)
+	}
+	Must(tb, err)
+	return running
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/durabench/durabench/drivers/conformance"
 	"github.com/durabench/durabench/drivers/drivertest"
 	_ "github.com/durabench/durabench/drivers/mariadb"
-	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -94,12 +93,7 @@ func start(tb testing.TB, dir string, change func(*process.Options)) *process.Ru
 	if change != nil {
 		change(&options)
 	}
-	running, err := process.Start(context.Background(), options)
-	if errors.Is(err, process.ErrNotInstalled) {
-		ci.Need(tb, err)
-	}
-	drivertest.Must(tb, err)
-	return running
+	return drivertest.Start(tb, options)
 }
 
 // server returns the shared server of a tier and profile.

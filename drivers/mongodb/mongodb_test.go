@@ -88,14 +88,10 @@ func startPeer(tb testing.TB) {
 	drivertest.Must(tb, err)
 	peer.dir = dir
 	postgres, _ := drivers.Lookup("postgres")
-	peer.postgres, err = process.Start(context.Background(), process.Options{
+	peer.postgres = drivertest.Start(tb, process.Options{
 		Engine: "PostgreSQL", Server: postgres.Server, RunID: "test", Dir: dir, Tier: drivers.TierProcess, Connections: 100,
 		Resources: drivers.Resources{MemoryBytes: 1 << 30, CPUs: 2}, Ready: readyPostgres,
 	})
-	if errors.Is(err, process.ErrNotInstalled) {
-		ci.Need(tb, err)
-	}
-	drivertest.Must(tb, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	drivertest.Must(tb, err)
 	address := listener.Addr().String()

@@ -3,37 +3,19 @@ package postgres_test
 import (
 	"context"
 	"testing"
-	"time"
 
-	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 )
 
 // BenchmarkScan receives all columns of all rows, by the driver and by the bare library, which sends a prepared statement and takes rows in their
 // binary form, with nothing around it.
 func BenchmarkScan(b *testing.B) {
 	running := server(b, drivers.TierOS, drivers.Profile{})
-	config := comparison(b, running, wideRow)
+	config := comparison(b, running, drivertest.WideRow)
 	b.Run("driver", func(b *testing.B) {
-		withClients(b, config, false, func(clients []drivers.Client) {
-			scan, err := query.Bind(&query.Scan{ID: "all", Project: query.Full}, config.Corpus.Template())
-			if err != nil {
-				b.Fatal(err)
-			}
-			scanner := clients[0].(drivers.Scanner)
-			statement, err := scanner.PrepareScan(b.Context(), scan)
-			if err != nil {
-				b.Fatal(err)
-			}
-			var answer drivers.Answer
-			b.ReportAllocs()
-			before := cpuTime()
-			for b.Loop() {
-				if err := scanner.Scan(b.Context(), statement, &answer); err != nil || answer.Rows != compareRows {
-					b.Fatalf("%d rows, error %v", answer.Rows, err)
-				}
-			}
-			reportRows(b, before)
+		drivertest.With(b, engine(b), config, false, func(clients []drivers.Client) {
+			drivertest.BenchmarkFullScan(b, clients[0], config.Corpus, compareRows)
 		})
 	})
 	b.Run("bare", func(b *testing.B) {
@@ -43,28 +25,19 @@ func BenchmarkScan(b *testing.B) {
 			b.Fatal(err)
 		}
 		binary := []int16{1}
-		b.ReportAllocs()
-		before := cpuTime()
-		for b.Loop() {
+		drivertest.BenchmarkRows(b, compareRows, func() (rows int64) {
 			reader := conn.ExecPrepared(b.Context(), "all", nil, nil, binary)
-			rows, size := 0, 0
+			size := 0
 			for reader.NextRow() {
 				for _, cell := range reader.Values() {
 					size += len(cell)
 				}
 				rows++
 			}
-			if _, err := reader.Close(); err != nil || rows != compareRows || size == 0 {
-				b.Fatalf("%d rows of %d bytes, error %v", rows, size, err)
+			if _, err := reader.Close(); err != nil || size == 0 {
+				b.Fatalf("%d bytes, error %v", size, err)
 			}
-		}
-		reportRows(b, before)
+			return rows
+		})
 	})
-}
-
-// reportRows adds the rows per second, and what this process has used of the CPU for each.
-func reportRows(b *testing.B, before time.Duration) {
-	rows := float64(b.N) * compareRows
-	b.ReportMetric(rows/b.Elapsed().Seconds(), "rows/s")
-	b.ReportMetric(float64(cpuTime()-before)/rows, "cpu-ns/row")
 }

@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -18,17 +17,17 @@ import (
 // cpu-ns/op what this process used of the CPU for each.
 func BenchmarkRead(b *testing.B) {
 	running := server(b, drivers.TierOS, drivers.Profile{})
-	config := comparison(b, running, wideRow)
+	config := comparison(b, running, drivertest.WideRow)
 	for _, shape := range [][2]int{{1, 1}, {4, 1}, {4, 8}, {16, 8}} {
 		for _, connections := range []string{"thread", "client"} {
 			b.Run(fmt.Sprintf("%dx%d/%s", shape[0], shape[1], connections), func(b *testing.B) {
 				config := config
 				config.Clients, config.Threads = shape[0], shape[1]
 				config.Options = map[string]string{"connections": connections}
-				withClients(b, config, false, func(clients []drivers.Client) {
+				drivertest.With(b, engine(b), config, false, func(clients []drivers.Client) {
 					workers := shape[0] * shape[1]
 					b.ReportAllocs()
-					before := cpuTime()
+					before := drivertest.CPUTime()
 					b.ResetTimer()
 					var group sync.WaitGroup
 					for worker := range workers {
@@ -47,25 +46,11 @@ func BenchmarkRead(b *testing.B) {
 						})
 					}
 					group.Wait()
-					b.ReportMetric(float64(cpuTime()-before)/float64(b.N), "cpu-ns/op")
+					b.ReportMetric(float64(drivertest.CPUTime()-before)/float64(b.N), "cpu-ns/op")
 				})
 			})
 		}
 	}
-}
-
-// cpuTime is what this process has used of the CPU, in user and in kernel mode.
-func cpuTime() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-}
-
-var wideRow = map[string]any{
-	"active": "bool", "age": "int:0..120", "balance": "decimal", "created": "datetime", "name": "string:20", "ratio": "float:0..1",
-	"tags": []any{"string:10", "string:10"}, "text": "string:850", "token": "uuid",
 }
 
 // comparison is a loaded table.
@@ -82,7 +67,7 @@ func comparison(tb testing.TB, running *process.Running, value map[string]any) d
 	config := drivers.Config{
 		Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: 1, Threads: 1, Tier: drivers.TierOS, Corpus: c, Logger: slog.New(slog.DiscardHandler),
 	}
-	withClients(tb, config, true, func(clients []drivers.Client) {
+	drivertest.With(tb, engine(tb), config, true, func(clients []drivers.Client) {
 		if err := clients[0].(drivers.Loader).Load(tb.Context(), 0, compareRows, 0); err != nil {
 			tb.Fatal(err)
 		}
@@ -91,31 +76,6 @@ func comparison(tb testing.TB, running *process.Running, value map[string]any) d
 	defer conn.Close(context.Background())
 	run(tb, conn, "VACUUM ANALYZE durabench.record")
 	return config
-}
-
-// withClients opens a database and its clients.
-func withClients(tb testing.TB, config drivers.Config, prepare bool, f func([]drivers.Client)) {
-	tb.Helper()
-	database, err := engine(tb).Open(tb.Context(), config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer database.Close()
-	if prepare {
-		if err := database.Prepare(tb.Context()); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	var clients []drivers.Client
-	for i := range config.Clients {
-		client, err := database.Client(tb.Context(), i)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		defer client.Close()
-		clients = append(clients, client)
-	}
-	f(clients)
 }
 
 const (

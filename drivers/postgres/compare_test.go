@@ -20,6 +20,7 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -62,7 +63,7 @@ func TestCompareWithPgbench(t *testing.T) {
 	}
 
 	// A row of 1 KB in ten columns, read whole by both.
-	config = comparison(t, running, wideRow)
+	config = comparison(t, running, drivertest.WideRow)
 	reads := script(t, "SELECT * FROM durabench.record WHERE id = :id;")
 	for _, shape := range shapes {
 		inFlight := strconv.Itoa(shape[0] * shape[1])
@@ -120,7 +121,7 @@ func compare(t *testing.T, shape [2]int, window time.Duration, turns []turn) map
 func rate(t *testing.T, config drivers.Config, shape [2]int, connections string, window time.Duration, write bool) (perSecond float64) {
 	config.Clients, config.Threads = shape[0], shape[1]
 	config.Options = map[string]string{"connections": connections}
-	withClients(t, config, false, func(clients []drivers.Client) {
+	drivertest.With(t, engine(t), config, false, func(clients []drivers.Client) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		counts := make([]int64, shape[0]*shape[1])

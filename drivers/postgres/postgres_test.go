@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"github.com/durabench/durabench/drivers/conformance"
 	"github.com/durabench/durabench/drivers/drivertest"
 	_ "github.com/durabench/durabench/drivers/postgres"
-	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -97,14 +95,7 @@ func start(tb testing.TB, dir string, change func(*process.Options)) *process.Ru
 	if change != nil {
 		change(&options)
 	}
-	running, err := process.Start(context.Background(), options)
-	if errors.Is(err, process.ErrNotInstalled) {
-		ci.Need(tb, err)
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return running
+	return drivertest.Start(tb, options)
 }
 
 // server returns the shared server of a tier and profile.

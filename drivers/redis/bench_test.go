@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -25,10 +24,10 @@ func BenchmarkRead(b *testing.B) {
 				config := config
 				config.Clients, config.Threads = shape[0], shape[1]
 				config.Options = map[string]string{"pipelining": pipelining}
-				withClients(b, config, false, func(clients []drivers.Client) {
+				drivertest.With(b, servers.Registered(b), config, false, func(clients []drivers.Client) {
 					workers := shape[0] * shape[1]
 					b.ReportAllocs()
-					before := cpuTime()
+					before := drivertest.CPUTime()
 					b.ResetTimer()
 					var group sync.WaitGroup
 					for worker := range workers {
@@ -47,20 +46,11 @@ func BenchmarkRead(b *testing.B) {
 						})
 					}
 					group.Wait()
-					b.ReportMetric(float64(cpuTime()-before)/float64(b.N), "cpu-ns/op")
+					b.ReportMetric(float64(drivertest.CPUTime()-before)/float64(b.N), "cpu-ns/op")
 				})
 			})
 		}
 	}
-}
-
-// cpuTime is what this process has used of the CPU, in user and in kernel mode.
-func cpuTime() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // value is a row of about 1 KB.
@@ -80,37 +70,12 @@ func comparison(tb testing.TB, running *process.Running) drivers.Config {
 	config := drivers.Config{
 		Endpoint: running.Endpoint, Credentials: running.Credentials, Clients: 1, Threads: 1, Tier: drivers.TierNone, Corpus: c, Logger: slog.New(slog.DiscardHandler),
 	}
-	withClients(tb, config, true, func(clients []drivers.Client) {
+	drivertest.With(tb, servers.Registered(tb), config, true, func(clients []drivers.Client) {
 		if err := clients[0].(drivers.Loader).Load(tb.Context(), 0, compareRows, 0); err != nil {
 			tb.Fatal(err)
 		}
 	})
 	return config
-}
-
-// withClients opens a database and its clients.
-func withClients(tb testing.TB, config drivers.Config, prepare bool, f func([]drivers.Client)) {
-	tb.Helper()
-	database, err := servers.Registered(tb).Open(tb.Context(), config)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer database.Close()
-	if prepare {
-		if err := database.Prepare(tb.Context()); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	var clients []drivers.Client
-	for i := range config.Clients {
-		client, err := database.Client(tb.Context(), i)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		defer client.Close()
-		clients = append(clients, client)
-	}
-	f(clients)
 }
 
 const (

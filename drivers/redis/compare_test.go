@@ -18,6 +18,7 @@ import (
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -75,7 +76,7 @@ func median(values []float64) float64 {
 func rate(t *testing.T, config drivers.Config, shape [2]int, pipelining string, window time.Duration) (perSecond float64) {
 	config.Clients, config.Threads = shape[0], shape[1]
 	config.Options = map[string]string{"pipelining": pipelining}
-	withClients(t, config, false, func(clients []drivers.Client) {
+	drivertest.With(t, servers.Registered(t), config, false, func(clients []drivers.Client) {
 		counts := make([]int64, shape[0]*shape[1])
 		begin := time.Now()
 		deadline := begin.Add(window)

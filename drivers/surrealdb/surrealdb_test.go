@@ -2,7 +2,6 @@ package surrealdb_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -107,14 +106,7 @@ func start(tb testing.TB, dir string, change func(*process.Options)) *process.Ru
 	if change != nil {
 		change(&options)
 	}
-	running, err := process.Start(context.Background(), options)
-	if errors.Is(err, process.ErrNotInstalled) {
-		ci.Need(tb, err)
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return running
+	return drivertest.Start(tb, options)
 }
 
 // server returns the shared server of a tier and profile.

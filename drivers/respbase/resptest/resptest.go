@@ -3,7 +3,6 @@ package resptest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +16,6 @@ import (
 	"github.com/durabench/durabench/drivers/conformance"
 	"github.com/durabench/durabench/drivers/drivertest"
 	"github.com/durabench/durabench/drivers/kvscan"
-	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/process"
 )
 
@@ -76,14 +74,7 @@ func (s *Servers) Start(tb testing.TB, dir string, change func(*process.Options)
 	if change != nil {
 		change(&options)
 	}
-	running, err := process.Start(context.Background(), options)
-	if errors.Is(err, process.ErrNotInstalled) {
-		ci.Need(tb, err)
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return running
+	return drivertest.Start(tb, options)
 }
 
 // Of returns the shared server of a tier and profile.
