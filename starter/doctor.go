@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -127,13 +126,9 @@ func enginesHere() []engineHere {
 
 func (a *app) showDiagnosis(d diagnosis) error {
 	if a.format == "json" {
-		encoder := json.NewEncoder(a.stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(d)
+		return a.writeJSON(d)
 	}
-	t := table.NewWriter()
-	t.SetOutputMirror(a.stdout)
-	t.SetStyle(table.StyleLight)
+	t := a.newTable()
 	t.AppendHeader(table.Row{"", "What", "Found", "What to do"})
 	if a.format == "table" {
 		const wide = 60

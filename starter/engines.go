@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -87,13 +86,9 @@ func words[T ~string](list []T) []string {
 
 func (a *app) showEngines(rows []engineRow, options bool) error {
 	if a.format == "json" {
-		encoder := json.NewEncoder(a.stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(rows)
+		return a.writeJSON(rows)
 	}
-	t := table.NewWriter()
-	t.SetOutputMirror(a.stdout)
-	t.SetStyle(table.StyleLight)
+	t := a.newTable()
 	t.AppendHeader(table.Row{"Engine", "Title", "Family", "Server", "Durability", "Also"})
 	for _, row := range rows {
 		t.AppendRow(table.Row{
@@ -104,37 +99,11 @@ func (a *app) showEngines(rows []engineRow, options bool) error {
 	if !options || len(rows[0].Options) == 0 {
 		return nil
 	}
-	t = table.NewWriter()
-	t.SetOutputMirror(a.stdout)
-	t.SetStyle(table.StyleLight)
+	t = a.newTable()
 	t.AppendHeader(table.Row{"--engine", "Values (default first)", "What it does"})
 	for _, option := range rows[0].Options {
 		t.AppendRow(table.Row{option.Name, strings.Join(option.Values, ", "), option.Help})
 	}
 	a.render(t)
 	return nil
-}
-
-// render prints a table in the format asked for; json is the caller's.
-func (a *app) render(t table.Writer) {
-	switch a.format {
-	case "csv":
-		t.RenderCSV()
-	case "markdown":
-		t.RenderMarkdown()
-	default:
-		t.Render()
-	}
-}
-
-func unknownEngine(name string) error {
-	known := drivers.Names()
-	if nearest := drivers.Nearest(name, known); nearest != "" {
-		return usagef("unknown engine %q; did you mean %s?", name, nearest)
-	}
-	return usagef("unknown engine %q; known are %s", name, strings.Join(known, ", "))
-}
-
-func completeEngines(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return drivers.Names(), cobra.ShellCompDirectiveNoFileComp
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -172,13 +171,9 @@ func (s *session) lease(ctx context.Context, host string) (state activities.Leas
 
 func (a *app) showHosts(rows []hostRow) error {
 	if a.format == "json" {
-		encoder := json.NewEncoder(a.stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(rows)
+		return a.writeJSON(rows)
 	}
-	t := table.NewWriter()
-	t.SetOutputMirror(a.stdout)
-	t.SetStyle(table.StyleLight)
+	t := a.newTable()
 	t.AppendHeader(table.Row{"Host", "Held by", "Since", "Waiting", "Workers"})
 	for _, row := range rows {
 		holder, since := "free", ""

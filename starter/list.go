@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"sort"
 	"strings"
@@ -214,13 +213,9 @@ func rowOf(e *workflow.WorkflowExecutionInfo) runRow {
 
 func (a *app) showRuns(rows []runRow) error {
 	if a.format == "json" {
-		encoder := json.NewEncoder(a.stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(rows)
+		return a.writeJSON(rows)
 	}
-	t := table.NewWriter()
-	t.SetOutputMirror(a.stdout)
-	t.SetStyle(table.StyleLight)
+	t := a.newTable()
 	t.AppendHeader(table.Row{"Run", "Engine", "State", "Verdict", "Host", "Started", "Took"})
 	for _, row := range rows {
 		started := row.Started.Format(time.RFC3339)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -88,13 +87,9 @@ func (a *app) showMatrixPlan(cmd *cobra.Command, name string) error {
 		return err
 	}
 	if a.format == "json" {
-		encoder := json.NewEncoder(a.stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(planned)
+		return a.writeJSON(planned)
 	}
-	t := table.NewWriter()
-	t.SetOutputMirror(a.stdout)
-	t.SetStyle(table.StyleLight)
+	t := a.newTable()
 	t.Style().Format.Footer = text.FormatDefault
 	t.AppendHeader(table.Row{"#", "Engine", "Workload", "Variant", "Rows", "Clients × threads", "Legs", "Operations", "Time", "Skipped because"})
 	for _, cell := range planned.Cells {

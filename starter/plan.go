@@ -67,9 +67,7 @@ With --matrix, print the cells of a matrix, their operations and roughly how lon
 
 // showPlan prints a plan as a table. Why steps are not run is said below it, once for each reason; CSV has it in a column.
 func (a *app) showPlan(r *request, shares map[string]share) {
-	t := table.NewWriter()
-	t.SetOutputMirror(a.stdout)
-	t.SetStyle(table.StyleLight)
+	t := a.newTable()
 	t.Style().Format.Header = text.FormatDefault
 	csv := a.format == "csv"
 	header := table.Row{"#", "Step", "Operations", "In flight", "Finds", "Data", "Work"}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -56,9 +55,7 @@ func (a *app) showLeftovers(left []activities.Leftover, o activities.ReapOptions
 		if left == nil {
 			left = []activities.Leftover{}
 		}
-		encoder := json.NewEncoder(a.stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(left)
+		return a.writeJSON(left)
 	}
 	if len(left) == 0 {
 		printf(a.stderr, "nothing is left of runs that are over\n")
@@ -68,9 +65,7 @@ func (a *app) showLeftovers(left []activities.Leftover, o activities.ReapOptions
 	if o.Dry {
 		done = "would be removed"
 	}
-	t := table.NewWriter()
-	t.SetOutputMirror(a.stdout)
-	t.SetStyle(table.StyleLight)
+	t := a.newTable()
 	t.AppendHeader(table.Row{"", "What", "Name", "Run", "Note"})
 	for _, l := range left {
 		word := done

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -119,17 +118,13 @@ func recentOf(actions []client.ScheduleActionResult) []scheduledRun {
 
 func (a *app) showSchedules(rows []scheduleRow) error {
 	if a.format == "json" {
-		encoder := json.NewEncoder(a.stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(rows)
+		return a.writeJSON(rows)
 	}
 	if len(rows) == 0 && a.format == "table" {
 		printf(a.stdout, "nothing is scheduled\n")
 		return nil
 	}
-	t := table.NewWriter()
-	t.SetOutputMirror(a.stdout)
-	t.SetStyle(table.StyleLight)
+	t := a.newTable()
 	t.AppendHeader(table.Row{"Schedule", "When", "Next", "Latest", "Note"})
 	for _, row := range rows {
 		next, latest := "", "never"
@@ -178,9 +173,7 @@ func (a *app) describeSchedule(ctx context.Context, handle client.ScheduleHandle
 		row.Matrix, row.Cells, row.Hosts, row.Store = in.Matrix.Name, len(in.Matrix.Cells), in.Hosts, in.Store
 	}
 	if a.format == "json" {
-		encoder := json.NewEncoder(a.stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(row)
+		return a.writeJSON(row)
 	}
 	printf(a.stdout, "schedule  %s\nwhen      %s (%s)\nmatrix    %s, %d cells\nhosts     %s\nstore     %s\nnote      %s\noverlap   %s, missed nights begin up to %s late\n",
 		row.Schedule, row.Cron, row.TimeZone, row.Matrix, row.Cells, strings.Join(row.Hosts, ", "), row.Store, row.Note, row.Overlap, row.CatchUp)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -18,9 +17,7 @@ func (a *app) versionCommand() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			h := build.Harness()
 			if a.format == "json" {
-				encoder := json.NewEncoder(a.stdout)
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(h)
+				return a.writeJSON(h)
 			}
 			cgo := "without cgo"
 			if h.Cgo {
