@@ -107,3 +107,15 @@ func (a *app) showEngines(rows []engineRow, options bool) error {
 	a.render(t)
 	return nil
 }
+
+func unknownEngine(name string) error {
+	known := drivers.Names()
+	if nearest := drivers.Nearest(name, known); nearest != "" {
+		return usagef("unknown engine %q; did you mean %s?", name, nearest)
+	}
+	return usagef("unknown engine %q; known are %s", name, strings.Join(known, ", "))
+}
+
+func completeEngines(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return drivers.Names(), cobra.ShellCompDirectiveNoFileComp
+}

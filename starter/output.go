@@ -2,12 +2,8 @@ package main
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/spf13/cobra"
-
-	"github.com/durabench/durabench/drivers"
 )
 
 // writeJSON prints what a command found as JSON.
@@ -35,16 +31,4 @@ func (a *app) render(t table.Writer) {
 	default:
 		t.Render()
 	}
-}
-
-func unknownEngine(name string) error {
-	known := drivers.Names()
-	if nearest := drivers.Nearest(name, known); nearest != "" {
-		return usagef("unknown engine %q; did you mean %s?", name, nearest)
-	}
-	return usagef("unknown engine %q; known are %s", name, strings.Join(known, ", "))
-}
-
-func completeEngines(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return drivers.Names(), cobra.ShellCompDirectiveNoFileComp
 }

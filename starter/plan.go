@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -47,9 +46,7 @@ With --matrix, print the cells of a matrix, their operations and roughly how lon
 			return err
 		}
 		if a.format == "json" {
-			encoder := json.NewEncoder(a.stdout)
-			encoder.SetIndent("", "  ")
-			return encoder.Encode(struct {
+			return a.writeJSON(struct {
 				Spec    *spec.Spec       `json:"spec"`
 				Plan    *plan.Plan       `json:"plan"`
 				Summary planSummary      `json:"summary"`
