@@ -16,6 +16,7 @@ const (
 	idleServer  = 0.50 // while the server used less than this share of its own
 	harnessCost = 0.20 // share of the CPU time each operation took that is the harness's own cost
 	lateAgent   = 0.50 // share of the operations of a rate that was not kept that began late with a worker free for them
+	throttled   = 0.02 // share of a leg in which the agent was kept off the CPUs by its control group: its stalls are then in the latencies
 )
 
 // Proof says what must be known before a leg's answers count as right.
@@ -247,6 +248,12 @@ func whyGeneratorLimited(f Facts) string {
 	m := f.Measured
 	if f.Calibrates {
 		return ""
+	}
+	// With an embedded engine it is the database that was kept off the CPUs, as it would be wherever it ran there.
+	if !f.Embedded && m.Agent != nil && m.Agent.Group != nil && m.Agent.Group.ThrottledSeconds != nil {
+		if wall, off := float64(m.WallNs)/1e9, *m.Agent.Group.ThrottledSeconds; off >= throttled*wall {
+			return fmt.Sprintf("the agent's threads together were kept off the CPUs for %s s in %s s, because the quota of its control group was used up", figure(off), figure(wall))
+		}
 	}
 	if o := m.OpenLoop; !o.Kept(m.OK+m.Failed, f.InFlight) && o.AgentLate != nil && *o.AgentLate >= lateAgent {
 		return fmt.Sprintf("the rate of %s operations per second was not kept, and %.0f %% of them began late although a worker was free for them",

@@ -51,6 +51,16 @@ func TestVerdictFollowsFromFacts(t *testing.T) {
 			f.Planned = 1011
 			f.Measured.Failed, f.Measured.OverBudget = 11, true
 		}, Failed, []string{"11 of 1,011 operations failed"}},
+		{"an agent kept off the CPUs", func(f *Facts) {
+			f.Measured.WallNs, f.Measured.Agent.Group = 1e9, &GroupUsage{ThrottledSeconds: new(0.02)}
+		}, GeneratorLimited, []string{"kept off the CPUs for 0.02 s in 1.00 s", "quota"}},
+		{"an agent hardly kept off the CPUs", func(f *Facts) {
+			f.Measured.WallNs, f.Measured.Agent.Group = 1e9, &GroupUsage{ThrottledSeconds: new(0.01)}
+		}, Valid, nil},
+		{"a database inside an agent kept off the CPUs", func(f *Facts) {
+			f.Embedded, f.Measured.Server = true, nil
+			f.Measured.WallNs, f.Measured.Agent.Group = 1e9, &GroupUsage{ThrottledSeconds: new(0.5)}
+		}, Valid, nil},
 		{"a stuck worker", func(f *Facts) { f.Measured.Stopped = load.StoppedStuck }, Failed, []string{"worker stuck"}},
 		// mlcommons/endpoints#34: a hundred per cent failures looked like 166 queries per second.
 		{"nothing succeeded within a budget of everything", func(f *Facts) {

@@ -28,6 +28,35 @@ func (s system) groupOf(pid int) func() groupFigures {
 			delete(theirs, controller)
 		}
 	}
+	return readGroups(theirs)
+}
+
+// throttleOf returns what reads how long the control group of a process was kept off the CPUs, also when others are in the group: then they all were. Nil when
+// it cannot be seen from here.
+func (s system) throttleOf(pid int) func() groupFigures {
+	fs, err := procfs.NewFS(s.path("proc"))
+	if err != nil {
+		return nil
+	}
+	mounts, err := fs.GetMounts()
+	if err != nil {
+		return nil
+	}
+	groups := s.groupsOf(fs, mounts, pid)
+	for controller, dir := range groups {
+		if !holdsProcess(dir, pid) {
+			delete(groups, controller)
+		}
+	}
+	read := readGroups(groups)
+	if read == nil {
+		return nil
+	}
+	return func() groupFigures { return groupFigures{throttled: read().throttled} }
+}
+
+// readGroups reads the groups of a process, by controller; nil when there are none.
+func readGroups(theirs map[string]string) func() groupFigures {
 	if len(theirs) == 0 {
 		return nil
 	}

@@ -57,6 +57,28 @@ func TestControlGroupOfAServer(t *testing.T) {
 	}
 }
 
+// Whether others are in a process's group or not, the quota of the group is that of the process.
+func TestThrottleIsThatOfAnyGroup(t *testing.T) {
+	shared := map[string]string{
+		"proc/7/cgroup": "0::/worker\n", "proc/9/cgroup": "0::/worker\n", "proc/self/mountinfo": mountV2,
+		"sys/fs/cgroup/worker/cgroup.procs": "7\n9\n", "sys/fs/cgroup/worker/memory.current": "4096\n",
+		"sys/fs/cgroup/worker/cpu.stat": "usage_usec 5000\nthrottled_usec 7000\n",
+	}
+	read := root(t, shared).throttleOf(9)
+	if read == nil {
+		t.Fatal("the group was not found")
+	}
+	if diff := cmp.Diff(groupFigures{throttled: new(7 * time.Millisecond)}, read(), cmp.AllowUnexported(groupFigures{})); diff != "" {
+		t.Error(diff)
+	}
+	around := map[string]string{
+		"proc/9/cgroup": "0::/../x\n", "proc/self/mountinfo": mountV2, "sys/fs/cgroup/cgroup.procs": "7\n", "sys/fs/cgroup/cpu.stat": "throttled_usec 7000\n",
+	}
+	if root(t, around).throttleOf(9) != nil {
+		t.Error("the group around it was taken")
+	}
+}
+
 func TestGroupFiguresAreDifferencesAndOutliveTheGroup(t *testing.T) {
 	figures := func(cpu time.Duration, memory int64) groupFigures { return groupFigures{cpu: &cpu, memory: &memory} }
 	series := []groupFigures{figures(time.Second, 100), figures(3*time.Second, 900), figures(4*time.Second, 300), {}}

@@ -109,8 +109,8 @@ func (s *Sampler) prepare() string {
 		if s.machine, err = newMachine(); err != nil {
 			return err.Error()
 		}
-		if !s.alone {
-			readGroup = groupOf(s.pid)
+		if readGroup = groupOf(s.pid); s.alone {
+			readGroup = throttleOf(s.pid)
 		}
 	}
 	// The first sample of memory may take long. The books are opened after it, so that it is not in the time that is measured.
