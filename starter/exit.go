@@ -12,16 +12,16 @@ import (
 
 // The exit codes, by class. This is the one place that documents them; `starter --help` prints exitCodesHelp.
 const (
-	exitOK             = 0 // no leg failed or is invalid, or the command did what it says
-	exitLegs           = 1 // a leg failed or is invalid
+	exitOK             = 0 // no leg failed, is invalid or overloaded, or the command did what it says
+	exitLegs           = 1 // a leg failed, is invalid or overloaded
 	exitInfrastructure = 2 // no Temporal server, no database, no disk space …
 	exitInterrupted    = 3 // cancelled or interrupted
 	exitUsage          = 4 // a flag, a spec or an argument is wrong; nothing was started
 )
 
 const exitCodesHelp = `Exit codes:
-  0  done; no leg that the engine supports failed or is invalid
-  1  a leg failed or is invalid: its answers were wrong
+  0  done; no leg that the engine supports failed, is invalid or overloaded
+  1  a leg failed, is invalid (its answers were wrong, or its index was not used) or overloaded (the rate was not kept)
   2  infrastructure: no Temporal server, database or disk space, a server that does not start …
   3  interrupted or cancelled
   4  usage: a flag, a spec or an argument is wrong; nothing was started

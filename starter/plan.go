@@ -34,7 +34,7 @@ With --matrix, print the cells of a matrix, their operations and roughly how lon
 	command.Flags().StringVar(&matrix, "matrix", "", matrixHelp)
 	registerCompletion(command, "matrix", completeMatrices)
 	command.RunE = func(cmd *cobra.Command, _ []string) error {
-		if matrix != "" {
+		if cmd.Flags().Changed("matrix") {
 			return a.showMatrixPlan(cmd, matrix)
 		}
 		r, err := newRequest(flags, false)

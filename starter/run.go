@@ -68,7 +68,7 @@ Ctrl-C again ends at once and leaves that to starter watch or the next run.`,
 	command.Flags().StringVar(&f.matrix, "matrix", "", matrixHelp)
 	registerCompletion(command, "matrix", completeMatrices)
 	command.RunE = func(cmd *cobra.Command, _ []string) error {
-		if f.matrix == "" {
+		if !cmd.Flags().Changed("matrix") {
 			return a.run(cmd.Context(), flags, f)
 		}
 		if err := onlyMatrix(cmd); err != nil {

@@ -71,6 +71,9 @@ func (a *app) schedule(cmd *cobra.Command, f scheduleFlags) error {
 	if f.matrix == "" {
 		return usagef("which matrix? --matrix all-engines, or a file; starter schedule list shows what is scheduled")
 	}
+	if f.cron == "" && cmd.Flags().Changed("cron") {
+		return usagef("--cron is empty, as of a variable that is not set: leave it out to start the matrix once, now")
+	}
 	if f.cron == "" {
 		for _, name := range []string{"time-zone", "note", "name", "catch-up"} {
 			if cmd.Flags().Changed(name) {

@@ -50,6 +50,8 @@ type EngineFacts struct {
 type EngineOption struct {
 	Name   string
 	Values []string // what it may be; empty: any text
+	// Check, when not nil, says why a value cannot be, in place of Values, which are examples then.
+	Check func(value string) error
 }
 
 // Request is what a user asked for: the spec, and what must not be in it.

@@ -60,10 +60,10 @@ var later = []struct {
 	bare        bool // takes no value
 	why         string
 }{
-	{"privileged", "p", true, "not available yet: it belongs to containers"},
+	{"privileged", "p", true, "has no meaning here: no container of ours needs it"},
 	{"blocking", "b", false, "has no meaning here: Go makes threads for blocking calls as they are needed; use --clients and --threads for load"},
 	{"workers", "w", false, "has no meaning here: Go schedules its own threads on all CPUs of the process; limit them with GOMAXPROCS or a CPU set"},
-	{"pid", "", false, "not available yet: the processes of the database are found and sampled by themselves"},
+	{"pid", "", false, "has no meaning here: the processes of the database are found and sampled by themselves"},
 	{"store-results", "", true, "not available yet"},
 	{"storage-endpoint", "", false, "not available yet"},
 	{"emit-phase-markers", "", true, "not available yet"},

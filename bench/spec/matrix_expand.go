@@ -285,22 +285,22 @@ func (r *matrixReader) override() {
 // one must be it. A table that matches no cell is a problem: it is a slip more likely than a wish.
 func (r *matrixReader) matcher(table map[string]any, path string) func(Cell) bool {
 	type want struct {
-		of    func(Cell) string
+		is    func(cell Cell, text string) bool
 		texts []string
 	}
 	var wants []want
 	before := len(r.file.problems)
 	for _, key := range sortedKeys(table) {
 		at := join(path, key)
-		of, s := r.matchKey(key, at)
-		if of == nil {
+		is, s := r.matchKey(key, at)
+		if is == nil {
 			continue
 		}
 		values, several := table[key].([]any)
 		if !several {
 			values = []any{table[key]}
 		}
-		w := want{of: of}
+		w := want{is: is}
 		for _, value := range values {
 			if text, ok := r.file.settingText(s, value, at); ok {
 				w.texts = append(w.texts, canonicalText(s, text))
@@ -309,33 +309,48 @@ func (r *matrixReader) matcher(table map[string]any, path string) func(Cell) boo
 		wants = append(wants, w)
 	}
 	matches := func(cell Cell) bool {
-		return !slices.ContainsFunc(wants, func(w want) bool { return !slices.Contains(w.texts, w.of(cell)) })
+		return !slices.ContainsFunc(wants, func(w want) bool {
+			return !slices.ContainsFunc(w.texts, func(text string) bool { return w.is(cell, text) })
+		})
 	}
 	switch {
 	case len(table) == 0:
 		r.file.problem(path, "matches every cell: name an engine, a workload, a variant or a setting")
 	case len(r.file.problems) == before && !slices.ContainsFunc(r.matrix.Cells, matches):
-		r.file.problem(path, "matches no cell")
+		r.file.problem(path, "matches no cell%s", r.someCells())
 	}
 	return matches
 }
 
-// matchKey returns what a key of a match looks at in a cell, and the setting whose form its values have.
-func (r *matrixReader) matchKey(key, path string) (func(Cell) string, setting) {
+// someCells names some cells, for those who look for one.
+func (r *matrixReader) someCells() string {
+	var names []string
+	for _, cell := range r.matrix.Cells[:min(3, len(r.matrix.Cells))] {
+		names = append(names, fmt.Sprintf("%q", cell.Name()))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; there are " + strings.Join(names, ", ") + " and so on"
+}
+
+// matchKey returns what tells whether a cell has a value of a key of a match, and the setting whose form the values have.
+func (r *matrixReader) matchKey(key, path string) (func(Cell, string) bool, setting) {
 	text := setting{form: formText}
 	switch key {
 	case "engine":
-		return func(c Cell) string { return c.Engine }, text
+		return func(c Cell, engine string) bool { return c.Engine == engine }, text
 	case "workload":
-		return func(c Cell) string { return c.Workload }, text
+		return func(c Cell, workload string) bool { return c.Workload == workload || c.Workload == workloadName(workload) }, text
 	case "variant":
-		return func(c Cell) string { return c.Variant }, text
+		// A sweep adds what it sets to the variant's name.
+		return func(c Cell, variant string) bool { return c.Variant == variant || strings.HasPrefix(c.Variant, variant+" ") }, text
 	}
 	s, ok := r.setting(key, path)
 	if !ok {
 		return nil, s
 	}
-	return func(c Cell) string { return canonicalText(s, c.Settings[key]) }, s
+	return func(c Cell, value string) bool { return canonicalText(s, c.Settings[key]) == value }, s
 }
 
 // canonicalText makes counts that are written differently equal: 100k and 100000.

@@ -151,10 +151,14 @@ func (b *builder) checkOptions(engine EngineFacts) {
 			b.optionProblem(name, fmt.Sprintf("%s has no such setting%s", engine.Name, didYouMean(name, known)))
 			continue
 		}
-		if values := engine.Options[at].Values; len(values) > 0 {
-			if _, err := oneOf(b.Engine[name], values...); err != nil {
-				b.optionProblem(name, err.Error())
-			}
+		var err error
+		if option := engine.Options[at]; option.Check != nil {
+			err = option.Check(b.Engine[name])
+		} else if len(option.Values) > 0 {
+			_, err = oneOf(b.Engine[name], option.Values...)
+		}
+		if err != nil {
+			b.optionProblem(name, err.Error())
 		}
 	}
 }

@@ -31,7 +31,7 @@ var engine = drivers.Engine{
 	Title:           "SQLite",
 	Family:          drivers.FamilyEmbedded,
 	Modes:           []drivers.ServerMode{drivers.Embedded},
-	Tiers:           []drivers.Tier{drivers.TierOS, drivers.TierProcess},
+	Tiers:           []drivers.Tier{drivers.TierProcess, drivers.TierOS},
 	Tier:            tier,
 	Ability:         (*client)(nil),
 	DatabaseAbility: (*database)(nil),
