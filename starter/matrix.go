@@ -25,7 +25,7 @@ const matrixHelp = "matrix file (TOML), or the name of one that ships: run every
 // readMatrix reads the matrix of that name or file.
 func readMatrix(name string) (*spec.Matrix, error) {
 	if name == "" {
-		return nil, usagef("--matrix is empty: name a file, or one of %s", strings.Join(spec.ShippedMatrices(configs.Matrices()), ", "))
+		return nil, usagef("--matrix is empty: name a file, or a matrix that ships, e.g. all-engines")
 	}
 	m, err := spec.ReadMatrix(name, configs.Matrices(), activities.Facts(true))
 	if err != nil {

@@ -141,13 +141,16 @@ func (r *matrixReader) workload(name, at string) string {
 			r.file.problem(at, "%v", err)
 		}
 	}
-	short := strings.TrimSuffix(filepath.Base(shown), ".toml")
+	short := shortName(shown)
 	if text, taken := r.matrix.Workloads[short]; taken && text != string(data) {
 		r.file.problem(at, "two workloads are called %s: rename one of the files", short)
 	}
 	r.matrix.Workloads[short] = string(data)
 	return short
 }
+
+// shortName is what cells call a workload file.
+func shortName(file string) string { return strings.TrimSuffix(filepath.Base(file), ".toml") }
 
 // variant is one variant with the engines that it is for.
 type variant struct {
@@ -326,7 +329,7 @@ func (r *matrixReader) matcher(table map[string]any, path string) func(Cell) boo
 func (r *matrixReader) someCells() string {
 	var names []string
 	for _, cell := range r.matrix.Cells[:min(3, len(r.matrix.Cells))] {
-		names = append(names, fmt.Sprintf("%q", cell.Name()))
+		names = append(names, fmt.Sprintf("%q", cell))
 	}
 	if len(names) == 0 {
 		return ""
@@ -341,7 +344,7 @@ func (r *matrixReader) matchKey(key, path string) (func(Cell, string) bool, sett
 	case "engine":
 		return func(c Cell, engine string) bool { return c.Engine == engine }, text
 	case "workload":
-		return func(c Cell, workload string) bool { return c.Workload == workload || c.Workload == workloadName(workload) }, text
+		return func(c Cell, workload string) bool { return c.Workload == workload || c.Workload == shortName(workload) }, text
 	case "variant":
 		// A sweep adds what it sets to the variant's name.
 		return func(c Cell, variant string) bool { return c.Variant == variant || strings.HasPrefix(c.Variant, variant+" ") }, text

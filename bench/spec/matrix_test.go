@@ -148,7 +148,7 @@ func TestMatrixReportsEveryProblemAtItsPlace(t *testing.T) {
 		"no samples": {"engines = [\"map\"]\n[settings]\nclients = 2\n", []string{"night.toml:2: settings: samples: how many rows?*"}},
 		"matches nothing": {
 			"engines = [\"map\"]\n[settings]\nsamples = 10\n[[exclude]]\nengine = \"sqlite\"\n[[override]]\nmatch = { samples = 20 }\nsettings = { clients = 2 }\n",
-			[]string{"night.toml:4: exclude[0]: matches no cell", "night.toml:7: override[0].match: matches no cell"},
+			[]string{"night.toml:4: exclude[0]: matches no cell; there are \"map crud\" and so on", "night.toml:7: override[0].match: matches no cell; there are \"map crud\" and so on"},
 		},
 		"matches everything": {
 			"engines = [\"map\"]\n[settings]\nsamples = 10\n[[exclude]]\n",

@@ -31,7 +31,7 @@ a = "nt"
 			`bench.toml:5: database: unknown engine "sqlit"; did you mean sqlite? (known: map, postgres, sqlite)`,
 			`bench.toml:7: value.a: "nt": *`,
 			"--workers: has no meaning here: Go schedules its own threads*",
-			"--pid: not available yet*",
+			"--pid: has no meaning here: the processes of the database*",
 			"--key: \"string\" is not one of integer, string26, string90, string250, string506, uuid; did you mean string250?",
 			"--operation-timeout: 1800 needs a unit, e.g. 1800s",
 			"--threads: 2000 clients × 1000 threads are more than 1000000 operations in flight",
