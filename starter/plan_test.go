@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"github.com/durabench/durabench/bench/plan"
+	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/infra/ci"
 )
 
 // printedPlan is what plan prints as JSON.
 type printedPlan struct {
+	Spec    spec.Spec
 	Plan    plan.Plan        `json:"plan"`
 	Summary planSummary      `json:"summary"`
 	Shares  map[string]share `json:"shares"`
@@ -64,6 +66,24 @@ func TestCrudBenchFilesPlanOnEveryEngine(t *testing.T) {
 			}
 			if want := map[string]int{"vector.toml": 3, "vector-filtered.toml": 6}[filepath.Base(file)]; vectors != want {
 				t.Errorf("%s on %s: %d legs of vectors, want %d", filepath.Base(file), engine, vectors, want)
+			}
+		}
+	}
+}
+
+// Options whose values are the driver's to judge are taken as they are.
+func TestOptionsWithFreeValuesArePlanned(t *testing.T) {
+	for engine, options := range map[string]map[string]string{
+		"sqlite": {"readers": "4"}, "surrealdb": {"retries": "3", "datastore": "rocksdb:///x?sync=never"},
+	} {
+		args := []string{"-d", engine, "-s", "10"}
+		for name, value := range options {
+			args = append(args, "--engine", name+"="+value)
+		}
+		printed := planOf(t, args...)
+		for name, value := range options {
+			if got := printed.Spec.Engine[name]; got != value {
+				t.Errorf("%s: option %s is %q, want %q", engine, name, got, value)
 			}
 		}
 	}

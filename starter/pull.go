@@ -60,9 +60,21 @@ func (a *app) pull(ctx context.Context, where, run, to string) error {
 	if p.files == 0 {
 		return usagef("%s holds nothing of a run %q; starter list --store %s shows what there is", name, run, name)
 	}
+	path := filepath.Join(dir, run)
+	if a.format == "json" {
+		return a.writeJSON(pulled{Run: run, Path: path, Files: p.files, Bytes: p.bytes})
+	}
 	printf(a.stderr, "%d files, %s\n", p.files, humanize.IBytes(uint64(p.bytes)))
-	printf(a.stdout, "%s\n", filepath.Join(dir, run))
+	printf(a.stdout, "%s\n", path)
 	return nil
+}
+
+// pulled is what was copied, the runs of a matrix's cells included.
+type pulled struct {
+	Run   string `json:"run"`
+	Path  string `json:"path"`
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"`
 }
 
 // puller copies runs from one store to another.
