@@ -2,6 +2,7 @@ package drivers
 
 import (
 	"context"
+	"strings"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
@@ -104,9 +105,15 @@ type Explainer interface {
 
 // Explanation is a server's plan.
 type Explanation struct {
-	Text string `json:"text"` // in the server's own words, at most 16 KiB
+	Text string `json:"text"` // in the server's own words, cut by CutPlan
 	Uses bool   `json:"uses"` // the index asked for serves the scan
 }
+
+// MaxPlan is the longest text of an Explanation, in bytes.
+const MaxPlan = 16 << 10
+
+// CutPlan returns the beginning of a server's plan, as much of it as an Explanation holds, in whole characters.
+func CutPlan(text string) string { return strings.ToValidUTF8(text[:min(len(text), MaxPlan)], "") }
 
 // Analyzer is a Database that can bring its statistics up to date, after loads and index builds.
 type Analyzer interface {

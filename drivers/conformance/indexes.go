@@ -167,7 +167,7 @@ func walkIndex(t *testing.T, s *session, sc *scanner, index query.Index, scan *q
 			}
 			return
 		}
-		if e.Uses != want || e.Text == "" || len(e.Text) > 16<<10 {
+		if e.Uses != want || e.Text == "" || len(e.Text) > drivers.MaxPlan {
 			t.Errorf("%s: the plan says that the index is used: %t, want %t:\n%s", when, e.Uses, want, e.Text)
 		}
 	}

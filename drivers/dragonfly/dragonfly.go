@@ -27,6 +27,8 @@ func init() {
 		Title:    "Dragonfly",
 		Modes:    []drivers.ServerMode{drivers.Process, drivers.Docker, drivers.Endpoint},
 		InMemory: true,
+		// Its default of max_multi_bulk_len.
+		MostWords: 1 << 16,
 		Server: &drivers.Server{
 			Binaries: []string{"dragonfly", "dragonfly-x86_64", "dragonfly-aarch64"},
 			Folders:  []string{"/usr/local/bin"},

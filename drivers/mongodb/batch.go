@@ -130,7 +130,7 @@ func (c *client) keySpans(keys []corpus.Key, send func(filter bson.Raw, n int) (
 func (c *client) ReadBatch(ctx context.Context, keys []corpus.Key, answer *drivers.Answer) (requests int, err error) {
 	answer.Reset()
 	requests, err = c.keySpans(keys, func(filter bson.Raw, n int) (int, error) {
-		cursor, err := c.rows.Find(ctx, filter, options.Find().SetBatchSize(int32(n)))
+		cursor, err := c.rows.Find(ctx, filter, options.Find().SetBatchSize(oneAnswer(int64(n))))
 		if err != nil {
 			return 1, err
 		}

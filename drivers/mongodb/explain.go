@@ -10,9 +10,6 @@ import (
 	"github.com/durabench/durabench/drivers"
 )
 
-// maxPlan is how long the text of a plan may be, in bytes.
-const maxPlan = 16 << 10
-
 // Explain asks for the plan that the server chooses, without running the scan. The index serves the scan when a stage of the winning plan names it;
 // the plans that the server rejected name others.
 func (c *client) Explain(ctx context.Context, s *query.Scan, index query.Index) (drivers.Explanation, error) {
@@ -65,7 +62,7 @@ func explanation(answer bson.Raw, name string) (e drivers.Explanation, err error
 			})
 		}
 	}
-	e.Text = e.Text[:min(len(e.Text), maxPlan)]
+	e.Text = drivers.CutPlan(e.Text)
 	return e, nil
 }
 

@@ -230,26 +230,29 @@ func (c *client) Scan(ctx context.Context, statement drivers.Statement, answer *
 	return failed("scan "+s.ID, ctx, err)
 }
 
-// receive takes every document of a cursor and closes it; it returns in how many batches they came.
-func receive(ctx context.Context, cursor *mongo.Cursor, answer *drivers.Answer) (batches int, err error) {
+// oneAnswer is the batch size with which the first answer has all of so many documents and the end of the cursor. With a batch as large as what there is
+// the server would not know yet that there is no more, and the driver would ask.
+func oneAnswer(documents int64) int32 { return int32(min(documents, maxBatchRows)) + 1 }
+
+// receive takes every document of a cursor and closes it. It returns how many requests that took, the one that opened the cursor among them.
+func receive(ctx context.Context, cursor *mongo.Cursor, answer *drivers.Answer) (requests int, err error) {
 	keep := answer.Keep || answer.Each != nil
-	for batches = 1; ; {
-		more := cursor.RemainingBatchLength() == 0 && cursor.ID() != 0
+	for requests = 1; ; {
+		if cursor.RemainingBatchLength() == 0 && cursor.ID() != 0 {
+			requests++ // Next sends a getMore, which may bring nothing
+		}
 		if !cursor.Next(ctx) {
 			break
-		}
-		if more {
-			batches++
 		}
 		if keep {
 			answer.Bytes = append(answer.Bytes, cursor.Current...)
 			answer.Ends = append(answer.Ends, len(answer.Bytes))
 		}
 		if err := answer.Row(int64(len(cursor.Current))); err != nil {
-			return batches, errors.Join(err, cursor.Close(ctx))
+			return requests, errors.Join(err, cursor.Close(ctx))
 		}
 	}
-	return batches, errors.Join(cursor.Err(), cursor.Close(ctx))
+	return requests, errors.Join(cursor.Err(), cursor.Close(ctx))
 }
 
 // receiveCount takes the number out of the one document of a count; without rows there is none.
@@ -322,7 +325,7 @@ func (c *client) Range(ctx context.Context, from corpus.Key, most int64, answer 
 			return dst, err
 		}
 		// All of it in one answer, as far as it fits.
-		find := options.Find().SetSort(keyOnly).SetLimit(most).SetBatchSize(int32(min(most, maxBatchRows)))
+		find := options.Find().SetSort(keyOnly).SetLimit(most).SetBatchSize(oneAnswer(most))
 		cursor, err := c.rows.Find(ctx, bson.Raw(dst), find)
 		if err == nil {
 			_, err = receive(ctx, cursor, answer)

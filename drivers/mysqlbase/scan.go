@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
@@ -248,9 +247,6 @@ func (c *client) DecodeRange(answer *drivers.Answer, each func(corpus.Key, *corp
 	return c.database.schema.cells().Rows(answer, true, each)
 }
 
-// maxPlan is the longest plan that is handed on, in bytes.
-const maxPlan = 16 << 10
-
 // Explain asks the server for its plan, with the literals that the scan has: for the reader in JSON, and, because MariaDB's JSON is none where there are
 // quotes in conditions, as a table for the name of the index.
 func (c *client) Explain(ctx context.Context, s *query.Scan, index query.Index) (e drivers.Explanation, err error) {
@@ -267,9 +263,7 @@ func (c *client) Explain(ctx context.Context, s *query.Scan, index query.Index) 
 		for _, row := range plan {
 			e.Text += row["EXPLAIN"]
 		}
-		for len(e.Text) > maxPlan || !utf8.ValidString(e.Text) {
-			e.Text = e.Text[:min(maxPlan, len(e.Text)-1)]
-		}
+		e.Text = drivers.CutPlan(e.Text)
 		table, err := c.ask(ctx, "EXPLAIN FORMAT=TRADITIONAL "+one.SQL, one.values)
 		if err != nil {
 			return err

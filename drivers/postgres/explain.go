@@ -15,9 +15,6 @@ import (
 	"github.com/durabench/durabench/drivers/sqlrender"
 )
 
-// maxPlan is the longest plan that is handed on, in bytes.
-const maxPlan = 16 << 10
-
 // Explain asks the server for its plan, with the literals that the scan has. A measured scan is a prepared statement, which PostgreSQL plans anew
 // for its literals five times; from then on it uses one plan for any literals, if that seems no dearer. So both plans are asked for, and the one
 // that the measured executions will have is returned.
@@ -32,7 +29,7 @@ func (c *client) Explain(ctx context.Context, s *query.Scan, index query.Index) 
 		if err != nil {
 			return err
 		}
-		e.Text = strings.ToValidUTF8(used.text[:min(len(used.text), maxPlan)], "")
+		e.Text = drivers.CutPlan(used.text)
 		e.Uses = strings.Contains(used.text, `"Index Name": `+strconv.Quote(sqlrender.IndexName(index)))
 		return nil
 	})

@@ -11,40 +11,59 @@ import (
 	"github.com/durabench/durabench/drivers/wire"
 )
 
-// How batches are carried. All commands of a batch go out together, so a batch is one round trip. A request is a command.
+// How batches are carried: in as few commands as the server takes words in one, each of which is a request.
 //
-//	create   one MSETNX, which sets all keys or none
-//	read     one MGET
-//	update   a SET … XX for each row: MSET would also make keys that are not there
-//	delete   one DEL
+//	create   MSETNX, which sets all keys or none
+//	read     MGET
+//	update   a SET … XX for each row: MSET would also make keys that are not there. All go out together, and so are one request
+//	delete   DEL
 
-// CreateBatch sets the keys if none of them is there.
+// commands cuts n keys, each with so many words, into commands, and hands each to send.
+func (c *client) commands(n, words int, send func(from, to int) error) (requests int, err error) {
+	most := (c.database.product.MostWords - 1) / words // one is the name of the command
+	for from := 0; from < n; from += most {
+		requests++
+		if err := send(from, min(from+most, n)); err != nil {
+			return requests, err
+		}
+	}
+	return requests, nil
+}
+
+// CreateBatch sets the keys if none of them is there, or none of those in a command.
 func (c *client) CreateBatch(ctx context.Context, keys []corpus.Key, rows []*corpus.Row) (requests int, err error) {
 	if len(keys) != len(rows) {
 		return 0, fmt.Errorf("create batch of %d keys and %d rows", len(keys), len(rows))
 	}
-	done, err := c.command(ctx, single, func(seat *wire.Seat) {
-		seat.Request = appendCommand(seat.Request, "MSETNX", 2*len(keys))
-		for i := range keys {
-			seat.Request = appendKey(seat.Request, keys[i])
-			c.appendRow(seat, rows[i])
+	return c.commands(len(keys), 2, func(from, to int) error {
+		done, err := c.command(ctx, single, func(seat *wire.Seat) {
+			seat.Request = appendCommand(seat.Request, "MSETNX", 2*(to-from))
+			for i := from; i < to; i++ {
+				seat.Request = appendKey(seat.Request, keys[i])
+				c.appendRow(seat, rows[i])
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("create batch: %w", err)
 		}
+		if done == 0 {
+			return drivers.ErrExists
+		}
+		return nil
 	})
-	if err != nil {
-		return 1, fmt.Errorf("create batch: %w", err)
-	}
-	if done == 0 {
-		return 1, drivers.ErrExists
-	}
-	return 1, nil
 }
 
 // ReadBatch gets the values.
 func (c *client) ReadBatch(ctx context.Context, keys []corpus.Key, answer *drivers.Answer) (requests int, err error) {
 	answer.Reset()
+	return c.commands(len(keys), 1, func(from, to int) error { return c.readKeys(ctx, keys[from:to], answer) })
+}
+
+// readKeys gets the values of as many keys as one command takes.
+func (c *client) readKeys(ctx context.Context, keys []corpus.Key, answer *drivers.Answer) error {
 	seat, err := c.link.Take(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("read batch: %w", err)
+		return fmt.Errorf("read batch: %w", err)
 	}
 	defer c.link.Give(seat)
 	seat.Kind = list
@@ -53,24 +72,24 @@ func (c *client) ReadBatch(ctx context.Context, keys []corpus.Key, answer *drive
 		seat.Request = appendKey(seat.Request, key)
 	}
 	if err := c.link.Do(ctx, seat); err != nil {
-		return 1, fmt.Errorf("read batch: %w", err)
+		return fmt.Errorf("read batch: %w", err)
 	}
 	if len(seat.Record.Ends) != len(keys) {
-		return 1, fmt.Errorf("read batch: %d values for %d keys", len(seat.Record.Ends), len(keys))
+		return fmt.Errorf("read batch: %d values for %d keys", len(seat.Record.Ends), len(keys))
 	}
 	var ordered []byte
 	start := 0
 	for i, end := range seat.Record.Ends {
 		if end < 0 {
-			return 1, drivers.ErrNotFound
+			return drivers.ErrNotFound
 		}
 		ordered = keys[i].AppendOrdered(ordered[:0])
 		if err := kvscan.Take(answer, ordered, seat.Record.Bytes[start:end], true); err != nil {
-			return 1, err
+			return err
 		}
 		start = end
 	}
-	return 1, nil
+	return nil
 }
 
 // DecodeBatch takes the cells apart.
@@ -90,24 +109,7 @@ func (c *client) UpdateBatch(ctx context.Context, keys []corpus.Key, rows []*cor
 		}
 	})
 	if err != nil {
-		return len(keys), fmt.Errorf("update batch: %w", err)
-	}
-	if done != int64(len(keys)) {
-		return len(keys), drivers.ErrNotFound
-	}
-	return len(keys), nil
-}
-
-// DeleteBatch deletes the keys.
-func (c *client) DeleteBatch(ctx context.Context, keys []corpus.Key) (requests int, err error) {
-	done, err := c.command(ctx, single, func(seat *wire.Seat) {
-		seat.Request = appendCommand(seat.Request, "DEL", len(keys))
-		for _, key := range keys {
-			seat.Request = appendKey(seat.Request, key)
-		}
-	})
-	if err != nil {
-		return 1, fmt.Errorf("delete batch: %w", err)
+		return 1, fmt.Errorf("update batch: %w", err)
 	}
 	if done != int64(len(keys)) {
 		return 1, drivers.ErrNotFound
@@ -115,7 +117,26 @@ func (c *client) DeleteBatch(ctx context.Context, keys []corpus.Key) (requests i
 	return 1, nil
 }
 
-// MaxBatch returns 0: there is no bound.
+// DeleteBatch deletes the keys.
+func (c *client) DeleteBatch(ctx context.Context, keys []corpus.Key) (requests int, err error) {
+	return c.commands(len(keys), 1, func(from, to int) error {
+		done, err := c.command(ctx, single, func(seat *wire.Seat) {
+			seat.Request = appendCommand(seat.Request, "DEL", to-from)
+			for _, key := range keys[from:to] {
+				seat.Request = appendKey(seat.Request, key)
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("delete batch: %w", err)
+		}
+		if done != int64(to-from) {
+			return drivers.ErrNotFound
+		}
+		return nil
+	})
+}
+
+// MaxBatch returns 0: what is too much for one command is split.
 func (c *client) MaxBatch() int { return 0 }
 
 // Modify exchanges the value by a SET … XX GET, which is one command, and so a transaction. What is written does not depend on what was read.

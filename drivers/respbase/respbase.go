@@ -56,10 +56,19 @@ type Product struct {
 	Server *drivers.Server
 	// InMemory tells that the product keeps no log of its commands, so that no tier above none can be had of it.
 	InMemory bool
+	// MostWords is how many words the product's server takes in one command; 0 for usualWords.
+	MostWords int
 }
+
+// usualWords is how many words the servers of the family take in one command. Redis from 7.0 on and Valkey take more, but what is measured may be older,
+// and the same batch is to be the same requests.
+const usualWords = 1 << 20
 
 // Engine returns the product's registration.
 func (p Product) Engine() drivers.Engine {
+	if p.MostWords == 0 {
+		p.MostWords = usualWords
+	}
 	engine := drivers.Engine{
 		Name:            p.Name,
 		Title:           p.Title,

@@ -283,8 +283,7 @@ func explanation(plan *drivers.Answer, columns int, name string) (e drivers.Expl
 			start = end
 		}
 	}
-	e.Text = strings.Join(lines, "\n")
-	e.Text = e.Text[:min(len(e.Text), maxPlan)]
+	e.Text = drivers.CutPlan(strings.Join(lines, "\n"))
 	for _, line := range lines {
 		if strings.HasSuffix(line, " INDEX "+name) || strings.Contains(line, " INDEX "+name+" ") || strings.HasPrefix(line, "SCAN "+name+" VIRTUAL") {
 			e.Uses = true
@@ -292,9 +291,6 @@ func explanation(plan *drivers.Answer, columns int, name string) (e drivers.Expl
 	}
 	return e
 }
-
-// maxPlan is the longest plan that is handed on, in bytes.
-const maxPlan = 16 << 10
 
 // Analyze has SQLite count what its planner goes by. Other connections read that only with the schema, so the schema is changed and changed back.
 func (d *database) Analyze(ctx context.Context) error {

@@ -307,7 +307,10 @@ func (c *client) Explain(ctx context.Context, s *query.Scan, index query.Index) 
 		return drivers.Explanation{}, fmt.Errorf("explain scan %s: %w", s.ID, err)
 	}
 	defer statement.finalize()
-	// Nothing has to be bound: the plan does not depend on it.
+	// A library that keeps samples of an index's values (ENABLE_STAT4) plans for the literals, when a statement is run.
+	if err := statement.bind(appendLiterals(nil, rendered.Args)); err != nil {
+		return drivers.Explanation{}, fmt.Errorf("explain scan %s: %w", s.ID, err)
+	}
 	var plan drivers.Answer
 	plan.Keep = true
 	if err := r.receive(ctx, statement, &plan, false); err != nil {

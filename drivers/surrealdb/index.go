@@ -70,7 +70,7 @@ func quoted(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(text) + "'"
 }
 
-// searchable lists the paths that have a full-text index which is ready, as their indexes' comments spell them.
+// searchable lists the paths that have a full-text index, whether it is built or still being built, as their indexes' comments spell them.
 func (c *control) searchable(ctx context.Context) (paths []string, err error) {
 	results, err := c.query(ctx, "INFO FOR TABLE "+drivers.Table+" STRUCTURE")
 	if err != nil {

@@ -377,8 +377,7 @@ func (c *client) Explain(ctx context.Context, s *query.Scan, index query.Index) 
 	for _, form := range []string{"[index: %s,", "[index: %s]", `"index":"%s"`} {
 		uses = uses || strings.Contains(text, fmt.Sprintf(form, index.Name))
 	}
-	const most = 16 << 10
-	return drivers.Explanation{Text: text[:min(len(text), most)], Uses: uses}, nil
+	return drivers.Explanation{Text: drivers.CutPlan(text), Uses: uses}, nil
 }
 
 // plan runs a query that returns a plan.
