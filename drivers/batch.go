@@ -7,7 +7,10 @@ import (
 )
 
 // Batcher is a Client that can carry one operation on many rows at once. A batch larger than what the engine takes in one request is split; the
-// methods return how many requests it took. A batch that succeeds has done every row: a key too many or too few is ErrExists or ErrNotFound, and
+// methods return how many requests it took. A request is a round trip: all that is sent before its answer is waited for, however many statements or
+// commands it has. So the beginning and the end of a transaction are requests where each is waited for, what prepares a statement is one, and so is the
+// fetch of more of an answer; commands that go out together are one. What connects, and what a Retrier sends again and counts itself, is none. An engine
+// without a server has no round trips: a batch is one request. A batch that succeeds has done every row: a key too many or too few is ErrExists or ErrNotFound, and
 // what became of the other rows of the batch is then not known. Keys are distinct.
 type Batcher interface {
 	// CreateBatch adds the rows, keys[i] with rows[i].

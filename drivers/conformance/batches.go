@@ -56,7 +56,7 @@ func (b *batcher) count(what string, rows, requests int, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s batch of %d: %w", what, rows, err)
 	}
-	if requests < 1 || requests > rows+2 { // a transaction has a beginning and an end
+	if requests < 1 || requests > rows+3 { // a transaction has a beginning and an end, and a statement may have to be prepared
 		return fmt.Errorf("%s batch of %d rows took %d requests, which cannot be", what, rows, requests)
 	}
 	return nil
@@ -222,14 +222,15 @@ func testBatchMisses(t *testing.T, h Harness) {
 	}
 }
 
-// testBatchSplits tries the sizes at which a driver says that one request is no longer enough, and wants just that.
+// testBatchSplits tries the sizes at which a driver says that one request is no longer enough, and wants just that. What has to be prepared for them is
+// prepared by a first batch, in which each request may be two.
 func testBatchSplits(t *testing.T, h Harness) {
 	s := h.open(t, makeCorpus(t, map[string]any{"n": "int"}, corpus.KeyInteger, false))
 	b, ctx := s.batcher(0), t.Context()
 	for operation, most := range h.Splits {
 		t.Run(operation, func(t *testing.T) {
 			must(t, s.database.Prepare(ctx))
-			all := shuffled(0, uint64(2*most)+1)
+			all := shuffled(0, uint64(3*most)+2)
 			if operation != BatchCreate {
 				must(t, drivers.LoadRows(ctx, s.clients[0], s.config.Corpus, 0, uint64(len(all)), 0))
 			}
@@ -242,14 +243,14 @@ func testBatchSplits(t *testing.T, h Harness) {
 			if run == nil {
 				t.Fatalf("there is no operation %q", operation)
 			}
-			for _, size := range []int{most, most + 1} {
+			for i, size := range []int{most + 1, most, most + 1} {
 				some := all[:size]
 				if operation == BatchCreate || operation == BatchDelete {
 					all = all[size:]
 				}
 				requests, err := run(some)
 				must(t, err)
-				if want := (size + most - 1) / most; requests != want {
+				if want := (size + most - 1) / most; requests != want && (i > 0 || requests < want || requests > 2*want) {
 					t.Errorf("a batch of %d took %d requests, want %d of at most %d", size, requests, want, most)
 				}
 			}

@@ -1,16 +1,146 @@
 package mariadb_test
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/drivertest"
 )
+
+// nested is a table with values in JSON and an index's helpers.
+type nested struct {
+	drivers.Indexer
+	conn   *sql.Conn
+	before string // the columns without any index
+}
+
+func openNested(t *testing.T, value map[string]any, rows uint64) nested {
+	t.Helper()
+	template, err := corpus.ParseTemplate(map[string]any{"number": "int", "deep": value})
+	drivertest.Must(t, err)
+	c, err := corpus.New(7, template, corpus.KeyInteger, false)
+	drivertest.Must(t, err)
+	config := small(t, 1, 1, func(config *drivers.Config) { config.Corpus = c })
+	database := drivertest.Open(t, engine(t), config)
+	drivertest.Must(t, database.Prepare(t.Context()))
+	drivertest.Must(t, drivers.LoadRows(t.Context(), drivertest.Clients(t, database, config)[0], c, 0, rows, 0))
+	n := nested{Indexer: database.(drivers.Indexer), conn: control(t, config)}
+	n.before = n.columns(t)
+	return n
+}
+
+func (n nested) columns(t *testing.T) string {
+	t.Helper()
+	return one(t, n.conn, "SELECT GROUP_CONCAT(column_name) FROM information_schema.columns WHERE table_schema = 'durabench' AND table_name = 'record'")
+}
+
+// restored wants the table without generated columns.
+func (n nested) restored(t *testing.T, when string) {
+	t.Helper()
+	if now := n.columns(t); now != n.before {
+		t.Errorf("%s: columns are %s, were %s", when, now, n.before)
+	}
+}
+
+// builds wants a build that adds the column, and drops the index again.
+func (n nested) builds(t *testing.T, index query.Index) {
+	t.Helper()
+	drivertest.Must(t, n.CreateIndex(t.Context(), index))
+	if now := n.columns(t); now == n.before {
+		t.Errorf("the build added no column to %s", now)
+	}
+	drivertest.Must(t, n.DropIndex(t.Context(), index))
+	n.restored(t, "after the drop")
+}
+
+// What a build whose context ends has added is gone when it returns, so that the build that is timed in its place adds it again.
+func TestABuildThatIsCutOffLeavesNothing(t *testing.T) {
+	n := openNested(t, map[string]any{"words": "words:200;hello,World,river"}, 5000)
+	index := query.Index{Name: "words", Kind: query.FullText, Paths: []query.Path{{"deep", "words"}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	built := make(chan error, 1)
+	go func() { built <- n.CreateIndex(ctx, index) }()
+	for n.columns(t) == n.before {
+		select {
+		case err := <-built:
+			t.Fatalf("the build ended before its column was seen: %v", err)
+		default:
+		}
+	}
+	run(t, n.conn, "BEGIN")
+	one(t, n.conn, "SELECT COUNT(*) FROM record WHERE id = 1") // whoever has read keeps a build from its end
+	cancel()
+	time.Sleep(100 * time.Millisecond)
+	run(t, n.conn, "COMMIT")
+	if err := <-built; drivers.ErrorClassOf(err) != drivers.ClassCancelled || strings.Contains(err.Error(), "left") {
+		t.Errorf("the build that was cut off says %v", err)
+	}
+	n.restored(t, "after the build that was cut off")
+	if err := n.DropIndex(t.Context(), index); !errors.Is(err, drivers.ErrNotFound) {
+		t.Errorf("drop of the index that was not built: %v", err)
+	}
+	n.builds(t, index)
+}
+
+// A process that is killed in a build cannot clean up: what it left goes with the drop that comes before the next build.
+func TestADropRemovesWhatABuildLeft(t *testing.T) {
+	n := openNested(t, map[string]any{"words": "words:30;hello,World", "city": "string_enum:london,paris"}, 100)
+	city := query.Index{Name: "city", Kind: query.Ordered, Paths: []query.Path{{"deep", "city"}}}
+	for _, index := range []query.Index{{Name: "words", Kind: query.FullText, Paths: []query.Path{{"deep", "words"}}}, city} {
+		drivertest.Must(t, n.CreateIndex(t.Context(), index))
+		run(t, n.conn, "DROP INDEX "+one(t, n.conn, "SELECT index_name FROM information_schema.statistics WHERE table_schema = 'durabench' AND table_name = 'record' AND index_name LIKE '%"+index.Name+"'")+" ON record")
+		if n.columns(t) == n.before {
+			t.Fatal("the server dropped the column with its index")
+		}
+		if err := n.DropIndex(t.Context(), index); !errors.Is(err, drivers.ErrNotFound) {
+			t.Errorf("drop of an index that is not there: %v", err)
+		}
+		n.restored(t, "after the drop of "+index.Name)
+		n.builds(t, index)
+	}
+
+	// What an index needs that is there stays.
+	drivertest.Must(t, n.CreateIndex(t.Context(), city))
+	with := n.columns(t)
+	if err := n.DropIndex(t.Context(), query.Index{Name: "other", Kind: query.Ordered, Paths: city.Paths}); !errors.Is(err, drivers.ErrNotFound) {
+		t.Errorf("drop of an index that is not there: %v", err)
+	}
+	if now := n.columns(t); now != with {
+		t.Errorf("columns are %s, were %s", now, with)
+	}
+}
+
+// A row has room for some long columns, and not for all that this index needs: those that were added before go again, and what another index is on stays.
+func TestABuildThatFailsHalfwayLeavesNothing(t *testing.T) {
+	value, paths := map[string]any{}, []query.Path{}
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "v", "w", "x", "y", "z"} {
+		value[name] = "string:0..700"
+		paths = append(paths, query.Path{"deep", name})
+	}
+	n := openNested(t, value, 10)
+	wide := query.Index{Name: "wide", Kind: query.Ordered, Paths: paths}
+	if err := n.CreateIndex(t.Context(), wide); err == nil || !strings.Contains(err.Error(), "ow size") {
+		t.Fatalf("the row that is too wide: %v", err)
+	}
+	n.restored(t, "after the build that failed")
+	drivertest.Must(t, n.CreateIndex(t.Context(), query.Index{Name: "first", Kind: query.Ordered, Paths: paths[:1]}))
+	with := n.columns(t)
+	if err := n.CreateIndex(t.Context(), wide); err == nil {
+		t.Fatal("the row that is too wide was taken")
+	}
+	if now := n.columns(t); now != with {
+		t.Errorf("columns are %s, were %s", now, with)
+	}
+}
 
 // An index on what is no column makes one, which goes with it: not sooner, when another index is on it too, and not never.
 func TestIndexesLeaveTheTableAsItWas(t *testing.T) {

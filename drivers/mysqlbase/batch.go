@@ -40,19 +40,24 @@ func (d *database) rowBounds() bounds {
 // keyBounds are those of a request with a list of keys.
 func (d *database) keyBounds() bounds { return bounds{rows: mostKeys, bytes: d.packet - packetBytes} }
 
-// gather makes the arguments of one request out of items from one on, as many as it takes, and returns the first that is not in it. A single item is
-// taken however large it is, for the server to refuse.
+// gather makes the arguments of one request out of items from one on, as many as it takes, and returns the first that is not in it. Where the bytes bound
+// it, they are a power of two, because a statement for each number that happens to fit would be prepared and hardly used again. A single item is taken
+// however large it is, for the server to refuse.
 func (s *session) gather(from, to int, most bounds, add func(i int) error) (next int, err error) {
 	s.arguments.reset()
 	size := 0
+	var whole struct{ next, values, text int } // of the last power of two
 	for next = from; next < to && next-from < most.rows; next++ {
-		values, text := len(s.arguments.values), len(s.arguments.text)
+		values := len(s.arguments.values)
+		if n := next - from; n&(n-1) == 0 {
+			whole.next, whole.values, whole.text = next, values, len(s.arguments.text)
+		}
 		if err := add(next); err != nil {
 			return from, fmt.Errorf("row %d: %w", next, err)
 		}
 		if size += sizeOfValues(s.arguments.values[values:]); size > most.bytes && next > from {
-			s.arguments.values, s.arguments.text = s.arguments.values[:values], s.arguments.text[:text]
-			break
+			s.arguments.values, s.arguments.text = s.arguments.values[:whole.values], s.arguments.text[:whole.text]
+			return whole.next, nil
 		}
 	}
 	return next, nil
@@ -88,18 +93,28 @@ func (s *session) runSized(ctx context.Context, kind operation, rows int) (int64
 	return s.exec(statement)
 }
 
+// runBatch runs a batch on a session and returns how many requests it took.
+func (c *client) runBatch(ctx context.Context, what string, do func(s *session) error) (requests int, err error) {
+	err = c.run(ctx, what, func(s *session) error {
+		before := s.requests
+		err := do(s)
+		requests = s.requests - before
+		return err
+	})
+	return requests, err
+}
+
 // CreateBatch inserts the rows.
 func (c *client) CreateBatch(ctx context.Context, keys []corpus.Key, rows []*corpus.Row) (requests int, err error) {
 	if len(keys) != len(rows) {
 		return 0, fmt.Errorf("create batch of %d keys and %d rows", len(keys), len(rows))
 	}
-	err = c.run(ctx, "create batch", func(s *session) error {
+	requests, err = c.runBatch(ctx, "create batch", func(s *session) error {
 		for from := 0; from < len(keys); {
 			next, err := s.gather(from, len(keys), c.database.rowBounds(), func(i int) error { return s.addRow(keys[i], rows[i]) })
 			if err != nil {
 				return err
 			}
-			requests++
 			if _, err := s.runSized(ctx, createMany, next-from); err != nil {
 				return err
 			}
@@ -116,7 +131,7 @@ func (c *client) CreateBatch(ctx context.Context, keys []corpus.Key, rows []*cor
 // ReadBatch selects the rows of the keys.
 func (c *client) ReadBatch(ctx context.Context, keys []corpus.Key, answer *drivers.Answer) (requests int, err error) {
 	answer.Reset()
-	err = c.run(ctx, "read batch", func(s *session) error {
+	requests, err = c.runBatch(ctx, "read batch", func(s *session) error {
 		for from := 0; from < len(keys); {
 			next, err := s.gather(from, len(keys), c.database.keyBounds(), func(i int) error { return s.arguments.key(c.database.schema, keys[i]) })
 			if err != nil {
@@ -126,7 +141,6 @@ func (c *client) ReadBatch(ctx context.Context, keys []corpus.Key, answer *drive
 			if err != nil {
 				return err
 			}
-			requests++
 			if err := s.receive(statement, answer); err != nil {
 				return err
 			}
@@ -145,16 +159,15 @@ func (c *client) UpdateBatch(ctx context.Context, keys []corpus.Key, rows []*cor
 	if len(keys) != len(rows) {
 		return 0, fmt.Errorf("update batch of %d keys and %d rows", len(keys), len(rows))
 	}
-	err = c.run(ctx, "update batch", func(s *session) error {
+	requests, err = c.runBatch(ctx, "update batch", func(s *session) error {
 		for from := 0; from < len(keys); {
 			next, err := s.gather(from, len(keys), c.database.rowBounds(), func(i int) error { return s.addRow(keys[i], rows[i]) })
 			if err != nil {
 				return err
 			}
 			if n := next - from; c.database.product.MariaDB && n > 1 {
-				err = c.replaceInserting(ctx, s, &requests, keys[from:next], rows[from:next])
+				err = c.replaceInserting(ctx, s, keys[from:next], rows[from:next])
 			} else {
-				requests++
 				err = s.replace(ctx, n, keys[from], rows[from])
 			}
 			if err != nil {
@@ -185,9 +198,8 @@ func (s *session) replace(ctx context.Context, n int, key corpus.Key, row *corpu
 }
 
 // replaceInserting replaces the rows gathered, by a statement that would add those that are not there.
-func (c *client) replaceInserting(ctx context.Context, s *session, requests *int, keys []corpus.Key, rows []*corpus.Row) error {
-	err := s.transaction(requests, func() error {
-		*requests++
+func (c *client) replaceInserting(ctx context.Context, s *session, keys []corpus.Key, rows []*corpus.Row) error {
+	err := s.transaction(func() error {
 		changed, err := s.runSized(ctx, replaceMany, len(keys))
 		if err == nil && changed != int64(2*len(keys)) {
 			err = errUnsure
@@ -195,7 +207,7 @@ func (c *client) replaceInserting(ctx context.Context, s *session, requests *int
 		return err
 	})
 	if errors.Is(err, errUnsure) {
-		return c.replaceSurely(ctx, s, requests, keys, rows)
+		return c.replaceSurely(ctx, s, keys, rows)
 	}
 	return err
 }
@@ -205,8 +217,8 @@ func (c *client) replaceInserting(ctx context.Context, s *session, requests *int
 var errUnsure = errors.New("rows were not there, or as they are to be already")
 
 // replaceSurely replaces rows when all of them are there, which it looks up first.
-func (c *client) replaceSurely(ctx context.Context, s *session, requests *int, keys []corpus.Key, rows []*corpus.Row) error {
-	return s.transaction(requests, func() error {
+func (c *client) replaceSurely(ctx context.Context, s *session, keys []corpus.Key, rows []*corpus.Row) error {
+	return s.transaction(func() error {
 		for from := 0; from < len(keys); {
 			next, err := s.gather(from, len(keys), c.database.keyBounds(), func(i int) error { return s.arguments.key(c.database.schema, keys[i]) })
 			if err != nil {
@@ -216,7 +228,6 @@ func (c *client) replaceSurely(ctx context.Context, s *session, requests *int, k
 			if err != nil {
 				return err
 			}
-			*requests++
 			there := 0
 			if err := s.query(statement, func([]driver.Value) error { there++; return nil }); err != nil {
 				return err
@@ -229,7 +240,6 @@ func (c *client) replaceSurely(ctx context.Context, s *session, requests *int, k
 		if _, err := s.gather(0, len(keys), bounds{rows: len(keys), bytes: c.database.packet}, func(i int) error { return s.addRow(keys[i], rows[i]) }); err != nil {
 			return err
 		}
-		*requests++
 		_, err := s.runSized(ctx, replaceMany, len(keys))
 		return err
 	})
@@ -238,13 +248,12 @@ func (c *client) replaceSurely(ctx context.Context, s *session, requests *int, k
 // DeleteBatch deletes the rows of the keys.
 func (c *client) DeleteBatch(ctx context.Context, keys []corpus.Key) (requests int, err error) {
 	deleted := int64(0)
-	err = c.run(ctx, "delete batch", func(s *session) error {
+	requests, err = c.runBatch(ctx, "delete batch", func(s *session) error {
 		for from := 0; from < len(keys); {
 			next, err := s.gather(from, len(keys), c.database.keyBounds(), func(i int) error { return s.arguments.key(c.database.schema, keys[i]) })
 			if err != nil {
 				return err
 			}
-			requests++
 			n, err := s.runSized(ctx, removeMany, next-from)
 			if err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
@@ -156,7 +157,14 @@ func (d *database) planElements(b *build, c sqlrender.Column) error {
 	return nil
 }
 
-// CreateIndex adds the generated columns that the index needs and builds it. It is whole when the statement returns.
+// cleanTimeout bounds the removal of generated columns after a build that failed. What it cannot remove, the next DropIndex does.
+const cleanTimeout = 10 * time.Second
+
+// awaitPause is the time between two looks at a connection that was killed.
+const awaitPause = 10 * time.Millisecond
+
+// CreateIndex adds the generated columns that the index needs and builds it. It is whole when the statement returns. A build that fails leaves none of the
+// columns, also one whose context ends, so that the next build has to add them again.
 func (d *database) CreateIndex(ctx context.Context, index query.Index) error {
 	if err := d.CanIndex(index); err != nil {
 		return err
@@ -165,33 +173,32 @@ func (d *database) CreateIndex(ctx context.Context, index query.Index) error {
 	if err != nil {
 		return fmt.Errorf("index %s: %w", index.Name, err)
 	}
-	return d.change(ctx, "create index "+index.Name, func(c *controller) error {
+	adding := false
+	err = d.change(ctx, "create index "+index.Name, func(c *controller) error {
 		if there, err := d.lookUp(c, index); err != nil {
 			return err
 		} else if there {
 			return drivers.ErrExists
 		}
-		var added []string
 		for name, sql := range plan.made {
-			switch _, err := c.query(fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s", d.table(), quote(name), sql)); {
-			case numberOf(err) == errorColumnExists: // another index is on it too
-				continue
-			case err != nil:
+			adding = true
+			_, err := c.query(fmt.Sprintf("ALTER TABLE %s ADD COLUMN %s %s", d.table(), quote(name), sql))
+			if err != nil && numberOf(err) != errorColumnExists { // it exists where another index is on it too
 				return err
 			}
-			added = append(added, name)
 		}
 		_, err := c.query(fmt.Sprintf("CREATE %sINDEX %s ON %s (%s)", plan.kind, quote(sqlrender.IndexName(index)), d.table(), strings.Join(plan.keys, ", ")))
-		if err == nil {
-			return nil
-		}
-		for _, name := range added {
-			if _, dropping := c.query(fmt.Sprintf("ALTER TABLE %s DROP COLUMN %s", d.table(), quote(name))); dropping != nil {
-				return fmt.Errorf("%w; and the column that was made for it is left: %w", err, dropping)
-			}
-		}
 		return refusal(err)
 	})
+	if err == nil || !adding {
+		return err
+	}
+	fresh, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+	defer cancel()
+	if cleaning := d.change(fresh, "clean up", d.dropUnused); cleaning != nil {
+		return fmt.Errorf("%w; and a column that was made for it may be left: %v", err, cleaning)
+	}
+	return err
 }
 
 // refusal says what the server's refusal of an index means.
@@ -207,7 +214,8 @@ func refusal(err error) error {
 	return err
 }
 
-// change is control for statements that take long: when the context ends, the server is told to give them up.
+// change is control for statements that take long: when the context ends, the server is told to give them up, and change returns when it has, or after
+// abandonTimeout.
 func (d *database) change(ctx context.Context, what string, do func(*controller) error) error {
 	id := ""
 	err := d.control(ctx, what, func(c *controller) error {
@@ -220,8 +228,24 @@ func (d *database) change(ctx context.Context, what string, do func(*controller)
 	})
 	if ctx.Err() != nil && id != "" {
 		d.kill(id)
+		d.await(id)
 	}
 	return err
+}
+
+// await returns when the server has ended a connection that was killed, or after abandonTimeout: until then its statement may still change the table.
+func (d *database) await(id string) {
+	ctx, cancel := context.WithTimeout(context.Background(), abandonTimeout)
+	defer cancel()
+	_ = d.control(ctx, "wait for the end of a statement", func(c *controller) error {
+		for {
+			rows, err := c.query("SELECT 1 FROM information_schema.processlist WHERE id = " + id)
+			if err != nil || len(rows) == 0 {
+				return err
+			}
+			time.Sleep(awaitPause)
+		}
+	})
 }
 
 // lookUp tells whether the index is there.
@@ -273,35 +297,48 @@ func (d *database) indexBytes(c *controller, index query.Index) (int64, error) {
 	return strconv.ParseInt(rows[0][0], 10, 64)
 }
 
-// DropIndex removes the index, and the generated columns that no other index is on.
+// DropIndex removes the index, and the generated columns that no index is on: also when the index is not there, because a build that was cut off with its
+// process leaves columns without one.
 func (d *database) DropIndex(ctx context.Context, index query.Index) error {
 	return d.change(ctx, "drop index "+index.Name, func(c *controller) error {
 		_, err := c.query(fmt.Sprintf("DROP INDEX %s ON %s", quote(sqlrender.IndexName(index)), d.table()))
-		if number := numberOf(err); number == errorNoIndex || number == errorNoTable {
+		number := numberOf(err)
+		if number == errorNoTable {
 			return drivers.ErrNotFound
 		}
-		if err != nil {
+		if err != nil && number != errorNoIndex {
 			return err
 		}
-		left, err := d.generatedNow(c.conn)
-		if err != nil {
+		if err := d.dropUnused(c); err != nil {
 			return err
 		}
-		rows, err := c.query(fmt.Sprintf("SELECT column_name FROM information_schema.columns WHERE table_schema = '%s' AND table_name = '%s' AND (column_name LIKE '%s' OR column_name LIKE '%s')",
-			d.endpoint.database, drivers.Table, likePrefix(valuePrefix), likePrefix(wordsPrefix)))
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
-			if left.has(row[0]) {
-				continue
-			}
-			if _, err = c.query(fmt.Sprintf("ALTER TABLE %s DROP COLUMN %s", d.table(), quote(row[0]))); err != nil {
-				return err
-			}
+		if number == errorNoIndex {
+			return drivers.ErrNotFound
 		}
 		return nil
 	})
+}
+
+// dropUnused removes the generated columns that no index is on.
+func (d *database) dropUnused(c *controller) error {
+	used, err := d.generatedNow(c.conn)
+	if err != nil {
+		return err
+	}
+	rows, err := c.query(fmt.Sprintf("SELECT column_name FROM information_schema.columns WHERE table_schema = '%s' AND table_name = '%s' AND (column_name LIKE '%s' OR column_name LIKE '%s')",
+		d.endpoint.database, drivers.Table, likePrefix(valuePrefix), likePrefix(wordsPrefix)))
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if used.has(row[0]) {
+			continue
+		}
+		if _, err := c.query(fmt.Sprintf("ALTER TABLE %s DROP COLUMN %s", d.table(), quote(row[0]))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // likePrefix is the pattern of names that begin so.

@@ -42,6 +42,7 @@ func (s *session) prepared(ctx context.Context, what any, sql func() string) (dr
 		}
 	}
 	text := sql()
+	s.requests++
 	statement, err := s.conn.(driver.ConnPrepareContext).PrepareContext(ctx, text)
 	if err != nil {
 		return nil, fmt.Errorf("prepare %q: %w", shorten(text), err)

@@ -53,8 +53,7 @@ func (s *session) loadChunk(ctx context.Context, n int) error {
 	}
 	all := s.arguments.values
 	defer func() { s.arguments.values = all }()
-	requests := 0
-	return s.transaction(&requests, func() error {
+	return s.transaction(func() error {
 		width := len(all) / n
 		s.arguments.values = nil
 		for i := range n {

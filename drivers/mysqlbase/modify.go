@@ -9,10 +9,9 @@ import (
 	"github.com/durabench/durabench/drivers"
 )
 
-// transaction runs do between BEGIN and COMMIT, which count as requests, or rolls back what it did. The server has rolled back by itself after
-// a deadlock, and then has nothing to roll back.
-func (s *session) transaction(requests *int, do func() error) error {
-	*requests++
+// transaction runs do between BEGIN and COMMIT, or rolls back what it did. The server has rolled back by itself after a deadlock, and then has nothing
+// to roll back.
+func (s *session) transaction(do func() error) error {
 	if err := s.say("BEGIN"); err != nil {
 		return err
 	}
@@ -20,25 +19,23 @@ func (s *session) transaction(requests *int, do func() error) error {
 		if broken(err) {
 			return err // the connection is given up, and the transaction with it
 		}
-		*requests++
 		return errors.Join(err, s.say("ROLLBACK"))
 	}
-	*requests++
 	return s.say("COMMIT")
 }
 
 // say runs a statement without parameters and rows.
 func (s *session) say(sql string) error {
+	s.requests++
 	_, err := s.conn.(driver.ExecerContext).ExecContext(context.Background(), sql, nil)
 	return err
 }
 
-// Modify selects the row for update and updates it, in one transaction of four requests.
+// Modify selects the row for update and updates it, in one transaction of four requests, and a fifth that prepares the SELECT the first time.
 func (c *client) Modify(ctx context.Context, key corpus.Key, rec *drivers.Record, next *corpus.Row) error {
 	rec.Reset()
 	err := c.run(ctx, "modify", func(s *session) error {
-		requests := 0
-		return s.transaction(&requests, func() error {
+		return s.transaction(func() error {
 			statement, err := s.prepared(ctx, lock, c.database.schema.lockSQL)
 			if err != nil {
 				return err

@@ -27,6 +27,7 @@ type session struct {
 	cells      []driver.Value
 	statements [operations]driver.Stmt
 	kept       kept
+	requests   int         // sent since the session was made, without those that connect
 	conn       driver.Conn // nil while there is none
 	id         string      // the server's number of the connection
 
@@ -171,6 +172,7 @@ func (s *session) close(idle bool) {
 
 // exec runs a prepared statement with the session's arguments and returns how many rows it found or added.
 func (s *session) exec(statement driver.Stmt) (int64, error) {
+	s.requests++
 	//lint:ignore SA1019 the form with a context would hand every operation to another goroutine and back
 	result, err := statement.Exec(s.arguments.values)
 	if err != nil {
@@ -181,6 +183,7 @@ func (s *session) exec(statement driver.Stmt) (int64, error) {
 
 // query runs a prepared statement with the session's arguments and hands each row's cells to each. They are valid during the call.
 func (s *session) query(statement driver.Stmt, each func(cells []driver.Value) error) error {
+	s.requests++
 	//lint:ignore SA1019 as above
 	rows, err := statement.Query(s.arguments.values)
 	if err != nil {

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/drivertest"
 	_ "github.com/durabench/durabench/drivers/redis"
 	"github.com/durabench/durabench/drivers/respbase/resptest"
 	"github.com/durabench/durabench/infra/ci"
@@ -36,5 +39,35 @@ func TestValkeyIsNotTakenForRedis(t *testing.T) {
 	server.Folders = nil
 	if found, err := process.Installed(&server); !errors.Is(err, process.ErrNotInstalled) || !strings.Contains(err.Error(), "that is Valkey") || !strings.Contains(err.Error(), "-d valkey") {
 		t.Errorf("found %q, %v", found, err)
+	}
+}
+
+// A batch whose commands go out together is one round trip, and so one request, whatever number of commands it has.
+func TestABatchIsOneRequest(t *testing.T) {
+	config := servers.Config(t, 1, 1, nil)
+	database := drivertest.Open(t, servers.Registered(t), config)
+	drivertest.Must(t, database.Prepare(t.Context()))
+	batcher := drivertest.Clients(t, database, config)[0].(drivers.Batcher)
+	var keys []corpus.Key
+	var rows []*corpus.Row
+	for index := range uint64(1000) {
+		var buffer corpus.KeyBuffer
+		row := &corpus.Row{}
+		config.Corpus.Row(row, index, 0)
+		keys, rows = append(keys, config.Corpus.Key(&buffer, index)), append(rows, row)
+	}
+	var answer drivers.Answer
+	for _, batch := range []struct {
+		what string
+		run  func() (int, error)
+	}{
+		{"create", func() (int, error) { return batcher.CreateBatch(t.Context(), keys, rows) }},
+		{"read", func() (int, error) { return batcher.ReadBatch(t.Context(), keys, &answer) }},
+		{"update", func() (int, error) { return batcher.UpdateBatch(t.Context(), keys, rows) }},
+		{"delete", func() (int, error) { return batcher.DeleteBatch(t.Context(), keys) }},
+	} {
+		if requests, err := batch.run(); requests != 1 || err != nil {
+			t.Errorf("%s took %d requests, want 1: %v", batch.what, requests, err)
+		}
 	}
 }

@@ -24,6 +24,8 @@ type Servers struct {
 	Engine string // the name of the engine
 	// Binary is started instead of the engine's own, for an engine whose server cannot be had: a relative that speaks the same protocol.
 	Binary string
+	// Splits are the sizes at which batches are cut, as conformance.Harness has them.
+	Splits map[string]int
 
 	mu    sync.Mutex
 	byKey map[string]*process.Running
@@ -122,11 +124,11 @@ func (s *Servers) Version(tb testing.TB) string {
 }
 
 // Conformance runs the suite with one way of pipelining.
-func (s *Servers) Conformance(t *testing.T, pipelining string) {
+func (servers *Servers) Conformance(t *testing.T, pipelining string) {
 	conformance.Run(t, conformance.Harness{
-		Engine: s.Registered(t),
+		Engine: servers.Registered(t),
 		Configure: func(t *testing.T, config *drivers.Config) {
-			running := s.Of(t, config.Tier, config.Profile)
+			running := servers.Of(t, config.Tier, config.Profile)
 			config.Endpoint, config.Credentials = running.Endpoint, running.Credentials
 			if config.Options == nil {
 				config.Options = map[string]string{"pipelining": pipelining}
@@ -135,6 +137,7 @@ func (s *Servers) Conformance(t *testing.T, pipelining string) {
 		Refuses: func(s *query.Scan) bool { return kvscan.Can("", s) != nil },
 		Trees:   600, // conditions are evaluated in the agent, by the same code as the expected answers
 		Stall:   stall,
+		Splits:  servers.Splits,
 	})
 }
 
