@@ -347,7 +347,9 @@ func (r *matrixReader) matchKey(key, path string) (func(Cell, string) bool, sett
 		return func(c Cell, workload string) bool { return c.Workload == workload || c.Workload == shortName(workload) }, text
 	case "variant":
 		// A sweep adds what it sets to the variant's name.
-		return func(c Cell, variant string) bool { return c.Variant == variant || strings.HasPrefix(c.Variant, variant+" ") }, text
+		return func(c Cell, variant string) bool {
+			return c.Variant == variant || strings.HasPrefix(c.Variant, variant+" ")
+		}, text
 	}
 	s, ok := r.setting(key, path)
 	if !ok {
