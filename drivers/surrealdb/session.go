@@ -117,7 +117,7 @@ func (d *database) control(ctx context.Context, what string, f func(*control) er
 	if d.closed.Load() {
 		return fmt.Errorf("%s: %w", what, drivers.ErrClosed)
 	}
-	link, err := wire.NewDirect(ctx, wire.Protocol{Dial: d.signIn, Parse: receive, Unasked: unasked}, 1)
+	link, err := wire.NewDirect(ctx, wire.Protocol{Dial: d.signIn, Parse: receive, Owner: owner, Unasked: unasked}, 1)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

@@ -166,7 +166,7 @@ func (d *database) Client(ctx context.Context, i int) (drivers.Client, error) {
 	if multiplexed(d.load) && d.load.Threads > 1 {
 		c.link, err = wire.NewPipe(ctx, wire.Protocol{Dial: d.dial, Parse: receive, Owner: owner, Unasked: unasked}, d.load.Threads)
 	} else {
-		c.link, err = wire.NewDirect(ctx, wire.Protocol{Dial: d.dial, Parse: receive, Unasked: unasked}, d.load.Threads)
+		c.link, err = wire.NewDirect(ctx, wire.Protocol{Dial: d.dial, Parse: receive, Owner: owner, Unasked: unasked}, d.load.Threads)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("client %d: %w", i, err)

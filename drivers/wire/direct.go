@@ -30,7 +30,8 @@ type Direct struct {
 
 // line is a connection and what was received on it.
 type line struct {
-	conn atomic.Pointer[net.Conn] // nil when there is none; the holder of the seat sets it, Close reads it
+	conn  atomic.Pointer[net.Conn] // nil when there is none; the holder of the seat sets it, Close reads it
+	begun bool                     // part of an answer is taken
 	buffer
 }
 
@@ -95,46 +96,51 @@ func (d *Direct) Do(ctx context.Context, seat *Seat) error {
 // exchange writes the request and reads its answer.
 func (d *Direct) exchange(conn net.Conn, seat *Seat) error {
 	// What came unasked since the last operation must not be taken for this one's answer.
-	for len(seat.line.received()) > 0 {
-		taken, err := d.unasked(conn, seat)
-		if err == nil && taken == 0 {
-			taken, _, err = d.protocol.Parse(nil, seat.line.received())
-			seat.line.take(taken)
-		}
-		if err != nil {
-			return err
-		}
-		if taken == 0 {
-			break
-		}
+	seat.line.begun = false
+	if _, err := d.receive(conn, seat, nil); err != nil {
+		return err
 	}
 	if _, err := conn.Write(seat.Request); err != nil {
 		return err
 	}
-	begun := false // part of the answer is taken
 	for {
-		for len(seat.line.received()) > 0 {
-			if !begun {
-				if taken, err := d.unasked(conn, seat); err != nil {
-					return err
-				} else if taken > 0 {
-					continue
-				}
-			}
-			taken, done, err := d.protocol.Parse(seat.Call, seat.line.received())
-			seat.line.take(taken)
-			if done || err != nil {
-				return err
-			}
-			if taken == 0 {
-				break
-			}
-			begun = true
+		if done, err := d.receive(conn, seat, seat.Call); done || err != nil {
+			return err
 		}
 		if err := seat.line.fill(conn); err != nil {
 			return err
 		}
 	}
+}
+
+// receive takes from what was received until the answer to call is complete or too little is there to go on. A nil call waits for no answer.
+func (d *Direct) receive(conn net.Conn, seat *Seat, call *Call) (done bool, err error) {
+	for len(seat.line.received()) > 0 {
+		owner := call
+		if !seat.line.begun {
+			if taken, err := d.unasked(conn, seat); err != nil {
+				return false, err
+			} else if taken > 0 {
+				continue
+			}
+			if d.protocol.Owner != nil {
+				id, known, err := d.protocol.Owner(seat.line.received())
+				if !known || err != nil {
+					return false, err
+				}
+				if call != nil && id != call.ID {
+					owner = nil
+				}
+			}
+		}
+		taken, done, err := d.protocol.Parse(owner, seat.line.received())
+		seat.line.take(taken)
+		if done || err != nil || taken == 0 {
+			return done, err
+		}
+		seat.line.begun = owner != nil
+	}
+	return false, nil
 }
 
 // unasked takes what is no answer from the front of what was received, and replies to it.

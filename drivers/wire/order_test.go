@@ -119,10 +119,10 @@ func askTagged(ctx context.Context, link Link, payload []byte) error {
 }
 
 // eitherOrder runs a test on both ways to carry a protocol without order.
-func eitherOrder(t *testing.T, n int, test func(*testing.T, Link, *peer)) {
+func eitherOrder(t *testing.T, n int, serve func(net.Conn) error, test func(*testing.T, Link, *peer)) {
 	for _, pipe := range []bool{true, false} {
 		t.Run(map[bool]string{true: "Pipe", false: "Direct"}[pipe], func(t *testing.T) {
-			p := newPeer(t, shuffle(t))
+			p := newPeer(t, serve)
 			var link Link
 			var err error
 			if pipe {
@@ -141,7 +141,7 @@ func eitherOrder(t *testing.T, n int, test func(*testing.T, Link, *peer)) {
 
 func TestAnswersInAnyOrderFindTheirCallers(t *testing.T) {
 	const workers, each = 24, 40
-	eitherOrder(t, workers, func(t *testing.T, link Link, p *peer) {
+	eitherOrder(t, workers, shuffle(t), func(t *testing.T, link Link, p *peer) {
 		var group sync.WaitGroup
 		for worker := range workers {
 			group.Go(func() {
@@ -167,7 +167,7 @@ func TestAnswersInAnyOrderFindTheirCallers(t *testing.T) {
 // Answers that come after their callers gave up must be dropped, and hold up nobody.
 func TestLateAnswersAreDropped(t *testing.T) {
 	const workers = 16
-	eitherOrder(t, workers, func(t *testing.T, link Link, p *peer) {
+	eitherOrder(t, workers, shuffle(t), func(t *testing.T, link Link, p *peer) {
 		var group sync.WaitGroup
 		for worker := range workers {
 			group.Go(func() {
@@ -191,4 +191,44 @@ func TestLateAnswersAreDropped(t *testing.T) {
 			t.Errorf("a pipe dialled %d times", p.dials.Load())
 		}
 	})
+}
+
+// Of a message that nobody asked for, half may be there when an operation begins, and the rest only before its answer.
+func TestMessageCutByTheNextOperation(t *testing.T) {
+	ping := tagged(0, nil)
+	for cut := 1; cut < len(ping); cut += 5 {
+		serve := func(conn net.Conn) error {
+			for first := true; ; first = false {
+				head := make([]byte, 16)
+				if _, err := io.ReadFull(conn, head); err != nil {
+					return err
+				}
+				id, payload := binary.BigEndian.Uint64(head[8:]), make([]byte, binary.BigEndian.Uint64(head))
+				if _, err := io.ReadFull(conn, payload); err != nil {
+					return err
+				}
+				if id == 0 {
+					continue
+				}
+				var message []byte
+				if !first {
+					message = append(message, ping[cut:]...)
+				}
+				message = append(append(message, tagged(id, payload)...), ping[:cut]...)
+				if _, err := conn.Write(message); err != nil {
+					return err
+				}
+			}
+		}
+		eitherOrder(t, 1, serve, func(t *testing.T, link Link, p *peer) {
+			for n := range 5 {
+				if err := askTagged(t.Context(), link, fmt.Appendf(nil, "question %d", n)); err != nil {
+					t.Fatalf("cut after %d bytes: %v", cut, err)
+				}
+			}
+			if p.dials.Load() != 1 {
+				t.Errorf("cut after %d bytes: %d connections", cut, p.dials.Load())
+			}
+		})
+	}
 }

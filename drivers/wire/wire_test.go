@@ -51,7 +51,8 @@ type peer struct {
 	dials    atomic.Int64
 	mu       sync.Mutex
 	conns    []net.Conn
-	group    sync.WaitGroup
+	accepted sync.WaitGroup // the accepting goroutine
+	group    sync.WaitGroup // those of the connections
 }
 
 func newPeer(t testing.TB, serve func(net.Conn) error) *peer {
@@ -61,7 +62,7 @@ func newPeer(t testing.TB, serve func(net.Conn) error) *peer {
 		t.Fatal(err)
 	}
 	p := &peer{listener: listener}
-	p.group.Go(func() {
+	p.accepted.Go(func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
@@ -77,11 +78,17 @@ func newPeer(t testing.TB, serve func(net.Conn) error) *peer {
 		}
 	})
 	t.Cleanup(func() {
-		_ = listener.Close()
-		p.cut()
+		p.stop()
 		p.group.Wait()
 	})
 	return p
+}
+
+// stop closes all connections and takes no new ones.
+func (p *peer) stop() {
+	_ = p.listener.Close()
+	p.accepted.Wait()
+	p.cut()
 }
 
 // cut closes all connections.
@@ -295,8 +302,7 @@ func TestALostConnectionFailsWhatIsInFlightAndIsReplaced(t *testing.T) {
 
 func TestAServerThatIsGoneIsAnErrorOfItsClass(t *testing.T) {
 	links(t, echo, 2, func(t *testing.T, link Link, p *peer) {
-		_ = p.listener.Close()
-		p.cut()
+		p.stop()
 		for range 4 {
 			begin := time.Now()
 			err := ask(t.Context(), link, []byte("x"))
