@@ -31,6 +31,10 @@ func (e Engine) PlanAbilities(s *spec.Spec) plan.Abilities {
 			refuse(plan.IndexKey(scan), e.canIndex(*scan.Index))
 		}
 		for _, run := range scan.Runs {
+			if run.Search != nil {
+				e.refuseSearches(scan, run, refuse)
+				continue
+			}
 			refuse(plan.ScanKey(scan, run), e.canScan(&run.Query))
 			if needer, ok := e.Ability.(IndexNeeder); ok && scan.Index != nil {
 				if why := needer.NeedsIndex(&run.Query, *scan.Index); why != "" {
@@ -46,6 +50,28 @@ func (e Engine) PlanAbilities(s *spec.Spec) plan.Abilities {
 		a.Unsupported[plan.BatchKey] = e.Title + " has no batches here"
 	}
 	return a
+}
+
+// refuseSearches says which searches of a run, and which of their indexes, the engine cannot do.
+func (e Engine) refuseSearches(scan spec.Scan, run spec.Run, refuse func(key string, err error)) {
+	if index := run.Search.Index; index != nil {
+		refuse(plan.SearchRunKey(scan, run), e.canIndex(*index))
+	}
+	for _, search := range plan.Searches(scan, run) {
+		refuse(search.Key, e.canSearch(&search.Query))
+	}
+	for _, index := range run.Search.FilterIndexes {
+		refuse(plan.FilterIndexKey(scan, run, index), e.canIndex(index))
+	}
+}
+
+// canSearch tells why the engine cannot run a search.
+func (e Engine) canSearch(s *query.Search) error {
+	searcher, ok := e.Ability.(Searcher)
+	if !ok {
+		return Unsupported{e.Title + " has no searches for nearest neighbours here"}
+	}
+	return searcher.CanSearch(s)
 }
 
 // Dialects returns the names in query.Raw under which the engine finds its own words, as its CanScan takes them; nil when it has none.

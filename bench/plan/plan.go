@@ -46,6 +46,9 @@ func New(s *spec.Spec, a Abilities) (*Plan, error) {
 		return nil, spec.Problems{{Key: "--mode", Msg: msg}}
 	}
 	p := &Plan{Engine: a.Engine, Mode: s.Mode}
+	if s.Mode != spec.ModeLoad {
+		p.add(neighbours(s, a)...)
+	}
 	switch s.Mode {
 	case spec.ModeAll:
 		p.add(prepare(), calibrate(s), leg(s, Create), leg(s, Read), leg(s, Update))

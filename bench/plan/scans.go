@@ -8,16 +8,13 @@ import (
 	"github.com/durabench/durabench/bench/spec"
 )
 
-// vectors is why searches for nearest neighbours do not run.
-const vectors = "vector scans are not available yet"
-
 // truth is the step that works out what the scans are to answer that this engine runs; ok is false when no answer can be known.
 func truth(s *spec.Spec, a Abilities) (step Step, ok bool) {
 	step = Step{ID: "truth", Title: "Expected answers", Kind: Truth, Needs: Any, Leaves: Any, Effect: ReadOnly, Version: updated, Rows: s.Samples}
 	seen := map[string]bool{}
 	for _, scan := range s.Scans {
 		for _, run := range scan.Runs {
-			if run.Query.Raw != nil || run.Vector || a.Unsupported[ScanKey(scan, run)] != "" {
+			if run.Query.Raw != nil || run.Search != nil || a.Unsupported[ScanKey(scan, run)] != "" {
 				continue
 			}
 			// What does not change the answer does not make it another scan.
@@ -43,9 +40,14 @@ func analyze(id string) Step {
 
 // addScans appends the legs of every scan: for each of its runs those on the heap, then the index, those that use it, and its removal.
 func (p *Plan) addScans(s *spec.Spec, a Abilities) {
+	truths := neighbours(s, a)
 	for _, scan := range s.Scans {
 		for _, run := range scan.Runs {
 			l := scanLegs{spec: s, abilities: a, scan: scan, run: run}
+			if run.Search != nil {
+				p.add(l.addSearches(truths)...)
+				continue
+			}
 			p.add(l.contexts(nil)...)
 			if scan.Index != nil && s.Mode == spec.ModeAll {
 				p.add(l.contexts(scan.Index)...)
@@ -84,9 +86,6 @@ func (l scanLegs) contexts(index *query.Index) []Step {
 
 // unsupported says why the run cannot be done at all, on the heap or on an index.
 func (l scanLegs) unsupported(index *query.Index) string {
-	if l.run.Vector {
-		return vectors
-	}
 	keys := []string{ScanKey(l.scan, l.run)}
 	if index == nil {
 		keys = append(keys, HeapKey(l.scan, l.run))
@@ -155,10 +154,15 @@ func (l scanLegs) build(index *query.Index) Step {
 func (l scanLegs) drop(index *query.Index) Step { return l.indexStep(index, IndexDrop, "drop") }
 
 func (l scanLegs) indexStep(index *query.Index, kind Kind, verb string) Step {
+	return l.indexLeg(index, kind, verb, l.unsupported(index))
+}
+
+// indexLeg is a leg on an index, skipped when there is a reason.
+func (l scanLegs) indexLeg(index *query.Index, kind Kind, verb, skip string) Step {
 	return Step{
 		ID: fmt.Sprintf("index/%s/%s/%s", l.scan.ID, l.run.Word, verb), Title: l.name() + " index " + verb, Kind: kind, Timed: true,
 		Needs: Updated, Leaves: Any, Effect: Repeatable, Version: updated, Rows: l.spec.Samples,
-		Samples: 1, Clients: 1, Threads: 1, Index: index, Skip: l.unsupported(index),
+		Samples: 1, Clients: 1, Threads: 1, Index: index, Skip: skip,
 	}
 }
 

@@ -27,6 +27,9 @@ const (
 	Analyze    Kind = "analyze"     // brings the server's statistics up to date
 	Truth      Kind = "truth"       // works out, in the agent, what the scans are to answer
 
+	SearchLeg       Kind = "search"     // looks for nearest neighbours
+	ExactNeighbours Kind = "neighbours" // works out, in the agent, the exact neighbours by which searches are scored
+
 	Insert    Kind = "insert"     // in a Mix: a row that was not there
 	ScanRange Kind = "scan-range" // in a Mix: some rows in the order of their keys from one on
 	Modify    Kind = "modify"     // in a Mix: read and update one row in a transaction
@@ -52,6 +55,10 @@ type Step struct {
 	Batch *Batch       `json:"batch,omitempty"`
 	Mix   *Mix         `json:"mix,omitempty"`
 	Index *query.Index `json:"index,omitempty"`
+	// Search is what a search leg asks for; of an index build, the search whose first whole answer is one of its clocks.
+	Search *Search `json:"search,omitempty"`
+	// Neighbours are what an ExactNeighbours step is to work out.
+	Neighbours *Neighbours `json:"neighbours,omitempty"`
 	// Scans are what a Truth step is to work out the answers of: every scan of the plan's whose answer can be known, each once.
 	Scans []query.Scan `json:"scans,omitempty"`
 	// Timing is set in windowed legs, which have no Samples.

@@ -16,6 +16,31 @@ type Scan struct {
 	WriteRatio float64 `json:"writeRatio,omitempty"`
 }
 
+// Search is the work of a leg that looks for nearest neighbours.
+type Search struct {
+	Query query.Search `json:"query"`
+	// Key is the beginning of the ids of its legs.
+	Key string `json:"key"`
+	// Filter is the name of its filter, empty for all rows.
+	Filter  string  `json:"filter,omitempty"`
+	Holdout Holdout `json:"holdout"`
+	// Truth is the id of the ExactNeighbours step that has worked out its answers.
+	Truth string `json:"truth"`
+	// Target is the recall that the smallest budget is looked for to reach, 0 when the budget is given.
+	Target     float64 `json:"target,omitempty"`
+	TieEpsilon float64 `json:"tieEpsilon,omitempty"`
+}
+
+// Neighbours are the exact nearest neighbours, by one metric, of query vectors, among all rows and among those that match each filter.
+type Neighbours struct {
+	Field   query.Path   `json:"field"`
+	Metric  query.Metric `json:"metric"`
+	K       int          `json:"k"` // the most that a search asks for
+	Holdout Holdout      `json:"holdout"`
+	// Filters are the conditions, each once; nil stands for all rows and is the first.
+	Filters []*query.Predicate `json:"filters"`
+}
+
 // Batch is the work of a batch leg: operation i is on the rows i × Size to (i+1) × Size - 1.
 type Batch struct {
 	Operation Kind `json:"operation"` // Create, Read, Update or Delete
@@ -36,8 +61,9 @@ type Weight struct {
 	Length int64 `json:"length,omitempty"`
 }
 
-// Distribution, Rate and Timing are as the spec has them.
+// Distribution, Holdout, Rate and Timing are as the spec has them.
 type (
+	Holdout      = spec.Holdout
 	Distribution = spec.Distribution
 	Rate         = spec.Rate
 	Timing       = spec.Timing

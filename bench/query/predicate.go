@@ -3,6 +3,8 @@
 // their engines' own languages, with bind parameters.
 package query
 
+import "slices"
+
 // Op is what a predicate does.
 type Op string
 
@@ -55,6 +57,22 @@ func (p *Predicate) Equal(other *Predicate) bool {
 		return p == other
 	}
 	return p.String() == other.String()
+}
+
+// Paths returns the columns that the tree compares, each once, in the order in which they first come.
+func (p *Predicate) Paths() []Path {
+	var paths []Path
+	if len(p.Path) > 0 {
+		paths = append(paths, p.Path)
+	}
+	for _, arg := range p.Args {
+		for _, path := range arg.Paths() {
+			if !slices.ContainsFunc(paths, func(other Path) bool { return slices.Equal(path, other) }) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
 }
 
 // Path names a column, or a member nested in object columns: {"geography", "code"}.

@@ -1,6 +1,10 @@
 package query
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/durabench/durabench/bench/corpus"
+)
 
 // Metric is how far apart two vectors are. Every metric is read in ranking orientation: the smaller, the nearer.
 type Metric string
@@ -95,4 +99,18 @@ func (s *Search) Kind() Strategy {
 // String describes the search for errors.
 func (s *Search) String() string {
 	return fmt.Sprintf("search %s: the %d nearest by %s of %s, %s", s.ID, s.K, s.Metric, s.Field, s.Kind())
+}
+
+// BindSearch returns the search with its filter bound to the template. The argument is not changed. The error is Problems.
+func BindSearch(s *Search, t *corpus.Template) (*Search, error) {
+	out := *s
+	if s.Where == nil {
+		return &out, nil
+	}
+	bound, err := Bind(&Scan{ID: s.ID, Project: ID, Where: s.Where}, t)
+	if err != nil {
+		return nil, err
+	}
+	out.Where = bound.Where
+	return &out, nil
 }

@@ -95,6 +95,7 @@ type VectorQuery struct {
 	Filters       []VectorFilter  `toml:"filters"`
 	FilterIndex   bool            `toml:"filter_index"`
 	TieEpsilon    float64         `toml:"tie_epsilon"`
+	RecallTargets []float64       `toml:"recall_targets"` // ours
 }
 
 // VectorStrategy is how vectors are indexed; each kind uses its own knobs.
@@ -107,6 +108,12 @@ type VectorStrategy struct {
 	LBuild         int64   `toml:"l_build"`
 	Alpha          float64 `toml:"alpha"`
 	LSearch        Sweep   `toml:"l_search"`
+
+	// Ours.
+	Lists         int64  `toml:"lists"`
+	Probes        Sweep  `toml:"probes"`
+	Quantisation  string `toml:"quantisation"`   // half, bits or int8
+	IterativeScan string `toml:"iterative_scan"` // strict or relaxed
 }
 
 // Sweep is one number or a list of them, each measured on the same index.
@@ -114,8 +121,8 @@ type Sweep []int64
 
 // VectorHoldout describes the query vectors.
 type VectorHoldout struct {
-	Count int64 `toml:"count"`
-	Seed  int64 `toml:"seed"`
+	Count *int64 `toml:"count"`
+	Seed  *int64 `toml:"seed"`
 }
 
 // VectorFilter restricts a search to rows that match.
@@ -124,6 +131,8 @@ type VectorFilter struct {
 	Field string `toml:"field"`
 	Op    string `toml:"op"`
 	Value any    `toml:"value"`
+	// Where is ours, in place of the three: as query.Decode reads it.
+	Where map[string]any `toml:"where"`
 }
 
 // BatchEntry is one [[batches]] entry of a workload file, as written.

@@ -66,13 +66,17 @@ func (b *builder) scan(entry ScanEntry, path string) Scan {
 			at = fmt.Sprintf("%s.runs[%d]", path, i)
 		}
 		resolved := b.run(entry, run, asked, path, at)
-		if readable && !resolved.Vector {
+		if readable && resolved.Search == nil {
 			b.bind(&resolved, entry, path)
+		}
+		if b.skipIndexes && resolved.Search != nil && resolved.Search.Index != nil {
+			continue // it is about the index
 		}
 		scan.Runs = append(scan.Runs, resolved)
 	}
 	b.checkRaw(asked.Raw, path)
 	b.nameRuns(scan.Runs, path)
+	nameSearchIndexes(entry.ID, scan.Runs)
 	for i, ratio := range entry.Writes {
 		scan.Writes = append(scan.Writes, b.ratio(ratio, fmt.Sprintf("%s.writes[%d]", path, i)))
 	}
@@ -93,7 +97,7 @@ func (b *builder) exclusive(path, name string, given bool, older string, olderGi
 
 // run resolves one run of an entry, which asks for what asked says but for its projection; what it sets goes before what the entry sets.
 func (b *builder) run(entry ScanEntry, run RunEntry, asked query.Scan, path, at string) Run {
-	resolved := Run{Name: run.Name, Query: asked, Expect: entry.Expect, Vector: entry.VectorQuery != nil || run.VectorQuery != nil}
+	resolved := Run{Name: run.Name, Query: asked, Expect: entry.Expect, Search: b.search(entry, run, path, at)}
 	place := path
 	if run.Projection != "" {
 		place = at

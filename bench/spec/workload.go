@@ -23,8 +23,8 @@ type Run struct {
 	Query query.Scan `json:"query"`
 	// Expect is how many rows the file says that it finds; nil when it does not say.
 	Expect *int64 `json:"expect,omitempty"`
-	// Vector tells that the run is a search for nearest neighbours, which is planned and not available yet.
-	Vector bool `json:"vector,omitempty"`
+	// Search is set in a run that looks for nearest neighbours; Query is then empty but for its ID.
+	Search *Search `json:"search,omitempty"`
 	Volume
 }
 
