@@ -7,7 +7,7 @@ import (
 
 // workFields are the columns of what only legs of some kinds have.
 func workFields() []field {
-	fields := scanFields()
+	fields := append(scanFields(), searchFields()...)
 	fields = append(fields, batchAndMixFields()...)
 	fields = append(fields, indexFields()...)
 	return append(fields, scheduleFields()...)

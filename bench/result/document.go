@@ -204,6 +204,7 @@ type Leg struct {
 	WarmupNs      int64          `json:"warmupNs,omitempty"` // of a windowed leg
 	WindowNs      int64          `json:"windowNs,omitempty"` // of a windowed leg
 	Scan          *Scan          `json:"scan,omitempty"`
+	Search        *Search        `json:"search,omitempty"` // of a search leg, or of the build of the index that it uses
 	Batch         *Batch         `json:"batch,omitempty"`
 	Mix           *Mix           `json:"mix,omitempty"`
 	Index         *Index         `json:"index,omitempty"`    // that is built, dropped or used
@@ -234,6 +235,7 @@ type Measured struct {
 	Response   *Latency     `json:"response,omitempty"`
 	Kinds      []KindCount  `json:"kinds,omitempty"` // of a leg of several kinds of operations: a part of the figures above each
 	Exchanges  *Exchanges   `json:"exchanges,omitempty"`
+	Recall     *Recall      `json:"recall,omitempty"`      // of a search leg
 	Rows       *int64       `json:"rows,omitempty"`        // received, or written, by operations that succeeded
 	Bytes      *int64       `json:"bytes,omitempty"`       // of their data, received
 	Requests   *int64       `json:"requests,omitempty"`    // that the batches of operations that succeeded took

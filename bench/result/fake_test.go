@@ -164,7 +164,7 @@ func workDocument() *Document {
 	text.ID, text.Title, text.Index = "index/words/full/build", "words full index build", &Index{Name: "ix_words", Kind: "fulltext", Fields: []string{"words"}}
 	d.Legs = []Leg{
 		*heap, *buildLeg(), *scanLeg(), *unused, *dropped, *text, *mixLeg(), *none(read, NotRun, "the run was cancelled"), *batchLeg(),
-		*none(late, Skipped, "--skip-batches"),
+		*none(late, Skipped, "--skip-batches"), *exactLeg(), *searchLeg(),
 	}
 	d.Run.Verdict = Invalid
 	seal(d)

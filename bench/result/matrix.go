@@ -59,6 +59,8 @@ type MatrixLeg struct {
 	Rate    *float64 `json:"rate,omitempty"` // successful operations per second
 	P50     *int64   `json:"p50,omitempty"`  // ns
 	P99     *int64   `json:"p99,omitempty"`  // ns
+	// Recall is of a search leg: the mean, ties counted as found.
+	Recall *float64 `json:"recall,omitempty"`
 }
 
 // Take fills in what a cell's own result document says.
@@ -75,6 +77,9 @@ func (c *MatrixCell) Take(d *Document) {
 				p50, p99 := m.Service.P50, m.Service.P99
 				line.P50, line.P99 = &p50, &p99
 			}
+		}
+		if m := leg.Measured; m != nil && m.Recall != nil && m.Recall.Scored > 0 {
+			line.Recall = &m.Recall.TieAware.Mean
 		}
 		c.Legs = append(c.Legs, line)
 	}

@@ -99,6 +99,9 @@ func (l MatrixLeg) figure() string {
 		return string(l.Verdict)
 	}
 	text := figure(*l.Rate) + " " + string(l.Verdict)
+	if l.Recall != nil {
+		text += "\nrecall " + recallText(*l.Recall)
+	}
 	if l.P99 != nil {
 		text += "\np99 " + briefly(*l.P99)
 	}
@@ -233,7 +236,7 @@ func WriteMatrixMarkdown(w io.Writer, m *Matrix) error {
 // matrixColumns are the columns of a summary as CSV; latencies are in nanoseconds.
 var matrixColumns = []string{
 	"matrix", "cell_engine", "engine", "version", "workload", "variant", "host", "run", "cell_verdict", "comparable", "tier", "corpus", "rows", "clients",
-	"threads", "leg", "verdict", "ops_per_second", "p50_ns", "p99_ns", "why",
+	"threads", "leg", "verdict", "ops_per_second", "p50_ns", "p99_ns", "recall", "why",
 }
 
 // WriteMatrixCSV writes one line for each leg of each cell, and one for each cell without legs. Cells with the same number in "comparable"
@@ -261,11 +264,14 @@ func WriteMatrixCSV(w io.Writer, m *Matrix) error {
 			legs = []MatrixLeg{{Why: cell.Why}}
 		}
 		for _, leg := range legs {
-			rate := ""
+			rate, recall := "", ""
 			if leg.Rate != nil {
 				rate = strconv.FormatFloat(*leg.Rate, 'g', -1, 64)
 			}
-			if err := out.Write(append(slices.Clone(fields), leg.ID, string(leg.Verdict), rate, optional(leg.P50), optional(leg.P99), leg.Why)); err != nil {
+			if leg.Recall != nil {
+				recall = strconv.FormatFloat(*leg.Recall, 'g', -1, 64)
+			}
+			if err := out.Write(append(slices.Clone(fields), leg.ID, string(leg.Verdict), rate, optional(leg.P50), optional(leg.P99), recall, leg.Why)); err != nil {
 				return err
 			}
 		}

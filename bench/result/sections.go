@@ -298,6 +298,7 @@ func (l *layout) workNotes() []string {
 				notes = append(notes, leg.Title+": "+x.Note)
 			}
 		}
+		notes = append(notes, searchNotes(&leg)...)
 		if e := leg.Explain; e != nil && e.Uses == nil && e.Note != "" {
 			notes = append(notes, leg.Title+": whether the index is used is not known: "+e.Note)
 		}

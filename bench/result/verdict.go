@@ -68,6 +68,8 @@ type Facts struct {
 	// Embedded tells that the database runs inside the agent. A busy agent then says nothing about who the limit was; the share of the
 	// harness in each operation still does.
 	Embedded bool
+	// Search is what a search leg asked for; nil for other legs.
+	Search *Search
 	// Explain is the server's plan for a scan that is to use an index; nil for other legs.
 	Explain     *Explanation
 	AgentCPUs   float64      // CPU cores that the agent may use; 0 when not known
@@ -82,6 +84,7 @@ type Facts struct {
 //   - failed: it came to nothing, was stopped, spent its error budget, did fewer operations than planned, or none succeeded;
 //   - invalid: there are other rows in the database than there must be, or rows were wrong that exchanges have written;
 //   - invalid: the server's plan does not use the index that the leg is about;
+//   - invalid: a search found rows that are none, or was to be exact and was not;
 //   - generator-limited: the agent used at least 90 % of the CPUs it may use while the server used less than 50 % of its own (not
 //     for embedded engines), or the harness's own cost is at least 20 % of the CPU time that each operation took, or a rate was not kept
 //     and at least half of the operations began late with a worker free for them;
@@ -116,6 +119,9 @@ func VerdictOf(f Facts) (Verdict, string) {
 	}
 	if f.Explain != nil && f.Explain.Uses != nil && !*f.Explain.Uses {
 		return Invalid, "index not used: the server's own plan for the scan does without it"
+	}
+	if why := whySearch(f.Search, m.Recall); why != "" {
+		return Invalid, why
 	}
 	unverified := whyUnverified(f)
 	if why := whyGeneratorLimited(f); why != "" {

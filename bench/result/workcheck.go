@@ -13,6 +13,7 @@ func (l *Leg) checkWork(p *problems, path func(string) string) {
 	if s := l.Scan; s != nil && s.Matching != nil && *s.Matching > s.Rows {
 		p.add(path("scan/matching"), "is %d, more than the %d rows", *s.Matching, s.Rows)
 	}
+	l.checkSearch(p, path)
 	if x := l.Index; x != nil {
 		x.check(p, path("index"), l.Kind == "index-build" && l.Verdict.ended())
 	}
