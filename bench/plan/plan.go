@@ -47,7 +47,7 @@ func New(s *spec.Spec, a Abilities) (*Plan, error) {
 	}
 	p := &Plan{Engine: a.Engine, Mode: s.Mode}
 	if s.Mode != spec.ModeLoad {
-		p.add(neighbours(s, a)...)
+		p.add(Neighbourhoods(s, a)...)
 	}
 	switch s.Mode {
 	case spec.ModeAll:

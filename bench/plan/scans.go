@@ -40,7 +40,7 @@ func analyze(id string) Step {
 
 // addScans appends the legs of every scan: for each of its runs those on the heap, then the index, those that use it, and its removal.
 func (p *Plan) addScans(s *spec.Spec, a Abilities) {
-	truths := neighbours(s, a)
+	truths := Neighbourhoods(s, a)
 	for _, scan := range s.Scans {
 		for _, run := range scan.Runs {
 			l := scanLegs{spec: s, abilities: a, scan: scan, run: run}

@@ -65,9 +65,9 @@ func BudgetName(strategy query.Strategy) string {
 	}
 }
 
-// neighbours are the steps that work out the exact neighbours by which searches are scored: one for all searches of the same query vectors by the
+// Neighbourhoods returns the steps that work out the exact neighbours by which searches are scored: one for all searches of the same query vectors by the
 // same metric, whatever they filter by. They need no database, and come before the load: what is wrong with a search shows there.
-func neighbours(s *spec.Spec, a Abilities) []Step {
+func Neighbourhoods(s *spec.Spec, a Abilities) []Step {
 	var steps []Step
 	for _, scan := range s.Scans {
 		for _, run := range scan.Runs {

@@ -25,7 +25,15 @@ type Search struct {
 	Rows      int64    `json:"rows"`                // in the table
 	Matching  int64    `json:"matching"`            // of them, how many match the filter, counted on the corpus
 	Queries   int      `json:"queries"`             // different query vectors; operation n asks for the n-th, and begins again after the last
-	Truth     string   `json:"truth"`               // digest of the exact neighbours by which the answers were scored
+	// Warmup is how many searches were made before the clock started, and Settled whether their rate had come to rest by then; absent when there were none.
+	Warmup  int64 `json:"warmup,omitempty"`
+	Settled *bool `json:"settled,omitempty"`
+	// Contrast is the mean distance between a query and the rows ÷ that to its nearest row, over a sample: near 1 there are no neighbourhoods, and recall
+	// says little. Absent when it is not known.
+	Contrast *float64 `json:"contrast,omitempty"`
+	// Proof says how the engine's own exact search agrees with the exact neighbours, or why that is not known.
+	Proof string `json:"proof,omitempty"`
+	Truth string `json:"truth"` // digest of the exact neighbours by which the answers were scored
 }
 
 // Selectivity returns the share of the rows that match, 0 to 1.
@@ -67,6 +75,9 @@ type RecallFigures struct {
 	P5   float64 `json:"p5"` // 5th percentile, by nearest rank
 	Min  float64 `json:"min"`
 }
+
+// LowContrast is the relative contrast below which neighbourhoods hardly exist.
+const LowContrast = 1.5
 
 // ProofOfSearch returns the proof that a search leg needs: answers are scored by the exact neighbours.
 func ProofOfSearch() Proof { return Proof{Content: true} }
@@ -206,6 +217,15 @@ func searchNotes(leg *Leg) []string {
 	}
 	r := leg.Measured.Recall
 	var notes []string
+	if s := leg.Search; s != nil {
+		if s.Settled != nil && !*s.Settled {
+			notes = append(notes, fmt.Sprintf("%s: the rate had not come to rest after %s searches of warm-up", leg.Title, comma(s.Warmup)))
+		}
+		if s.Contrast != nil && *s.Contrast < LowContrast {
+			notes = append(notes, fmt.Sprintf("%s: the nearest row is only %s times nearer than any other on average: these vectors have no neighbourhoods, and recall says little",
+				leg.Title, figure(*s.Contrast)))
+		}
+	}
 	if r.Duplicates > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %s rows came twice in an answer, and count once", leg.Title, comma(r.Duplicates)))
 	}

@@ -67,8 +67,8 @@ var later = []struct {
 	{"store-results", "", true, "not available yet"},
 	{"storage-endpoint", "", false, "not available yet"},
 	{"emit-phase-markers", "", true, "not available yet"},
-	{"ground-truth-cache", "", false, "not available yet: it belongs to vector scans"},
-	{"vector-warmup-seconds", "", false, "not available yet: it belongs to vector scans"},
+	{"ground-truth-cache", "", false, "has no meaning here: exact neighbours are kept below the user's cache directory (XDG_CACHE_HOME), for all engines and runs"},
+	{"vector-warmup-seconds", "", false, "has another name here: --search-warmup-time, e.g. 30s"},
 }
 
 // NewFlags registers every flag of a run on set and returns where they arrive.

@@ -39,6 +39,7 @@ type Spec struct {
 	Mode             Mode              `json:"mode"`
 	DataDir          string            `json:"dataDir,omitempty"` // where load keeps and query finds data and manifest; absolute
 	OperationTimeout Duration          `json:"operationTimeout"`
+	SearchWarmup     Duration          `json:"searchWarmup,omitempty"` // the longest warm-up before a search leg
 	MaxErrorRate     float64           `json:"maxErrorRate"`
 	Verify           load.Verify       `json:"verify"`
 	ShowSample       bool              `json:"showSample,omitempty"`

@@ -30,6 +30,8 @@ type work struct {
 	verify func(ctx context.Context, leg *result.Leg) error
 	// checksLater tells that answers are not checked while the leg runs: what is written is checked after it.
 	checksLater bool
+	// checksAll tells that every answer is looked at, unless none is to be.
+	checksAll bool
 	// back says how what was written is checked after the leg; nil for legs that write nothing.
 	back *readback
 	// rows is how many rows there must be after the leg when none of its operations failed; nil when they are not counted.
@@ -85,6 +87,9 @@ func (s *session) loadLeg(task agent.Task, w work) (load.Leg, error) {
 	}
 	if w.checksLater {
 		leg.Verify = load.VerifyNone
+	}
+	if w.checksAll && leg.Verify != load.VerifyNone {
+		leg.Verify = load.VerifyAll
 	}
 	if t := step.Timing; t != nil {
 		leg.Warmup, leg.Window, leg.Keys = time.Duration(t.Warmup), time.Duration(t.Window), unendingKeys
@@ -242,7 +247,7 @@ func (s *session) facts(task agent.Task, leg *result.Leg) result.Facts {
 	calibrates := s.engine.Family == drivers.FamilyCalibration
 	facts := result.Facts{
 		Planned: task.Step.Samples, InFlight: task.Step.Clients * task.Step.Threads,
-		Proof: proofOf(task.Step, leg), Explain: leg.Explain, VerifyOff: spec.Verify == load.VerifyNone,
+		Proof: proofOf(task.Step, leg), Explain: leg.Explain, Search: leg.Search, VerifyOff: spec.Verify == load.VerifyNone,
 		Calibrates: calibrates, Embedded: s.setup.Server == string(drivers.Embedded),
 		AgentCPUs: cores, Calibration: s.calibration,
 	}
@@ -260,6 +265,8 @@ func proofOf(step plan.Step, leg *result.Leg) result.Proof {
 	switch {
 	case (step.Kind == plan.ScanLeg || step.Kind == plan.IndexBuild) && leg.Scan != nil:
 		return result.ProofOfScan(leg.Scan, step.Scan.Expect != nil)
+	case step.Kind == plan.SearchLeg:
+		return result.ProofOfSearch()
 	case step.Kind == plan.BatchLeg && leg.Batch != nil:
 		return result.ProofOfBatch(leg.Batch)
 	case step.Kind == plan.MixLeg:

@@ -36,6 +36,10 @@ type session struct {
 	stirred *stirred
 	// unbuilt has the indexes that could not be built, by name, with the reason.
 	unbuilt map[string]refusal
+	// neighbourhoods are the exact neighbours that are known, by the id of the step that works them out.
+	neighbourhoods map[string]*neighbourhood
+	// proofs are what exact searches of the engine have shown, by what they asked.
+	proofs map[string]proof
 	// notes is what has happened to the data in the running step, for its result.
 	notes []result.Interruption
 }
@@ -73,6 +77,10 @@ func (s *session) Run(ctx context.Context, task agent.Task) agent.Outcome {
 		plan.Update:     (*session).update,
 		plan.Delete:     (*session).delete,
 		plan.Truth:      (*session).truth,
+
+		plan.ExactNeighbours: (*session).neighbours,
+		plan.SearchLeg:       (*session).search,
+
 		plan.ScanLeg:    (*session).scan,
 		plan.IndexBuild: (*session).buildIndex,
 		plan.IndexDrop:  (*session).dropIndex,
