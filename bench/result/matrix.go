@@ -52,10 +52,10 @@ type MatrixCell struct {
 
 // MatrixLeg is one leg of a cell in the few numbers of a headline.
 type MatrixLeg struct {
-	ID      string   `json:"id"`
-	Title   string   `json:"title"`
-	Verdict Verdict  `json:"verdict"`
-	Why     string   `json:"why,omitempty"`
+	ID      string  `json:"id"`
+	Title   string  `json:"title"`
+	Verdict Verdict `json:"verdict"`
+	Why     string  `json:"why,omitempty"`
 	// Rate, P50 and P99 are there when the tables of the leg's own document show them, Took in their place for a leg that is one operation.
 	Rate *float64 `json:"rate,omitempty"` // successful operations per second
 	P50  *int64   `json:"p50,omitempty"`  // ns
