@@ -101,7 +101,8 @@ type batchWorker struct {
 	answer  drivers.Answer
 	seen    []bool
 
-	requests, bytes int64 // of batches that succeeded
+	asked           int   // requests of the last batch
+	requests, bytes int64 // of all that count
 }
 
 // Slots is one: a batch takes its time, and its rows take memory.
@@ -141,30 +142,31 @@ func (w *batchWorker) Announce(_ int, check bool) bool {
 
 // Do runs the batch.
 func (w *batchWorker) Do(ctx context.Context, _ int) error {
-	var requests int
 	var err error
 	switch w.job.step.Batch.Operation {
 	case plan.Create:
-		requests, err = w.client.CreateBatch(ctx, w.keys, w.rows)
+		w.asked, err = w.client.CreateBatch(ctx, w.keys, w.rows)
 	case plan.Update:
-		requests, err = w.client.UpdateBatch(ctx, w.keys, w.rows)
+		w.asked, err = w.client.UpdateBatch(ctx, w.keys, w.rows)
 	case plan.Delete:
-		requests, err = w.client.DeleteBatch(ctx, w.keys)
+		w.asked, err = w.client.DeleteBatch(ctx, w.keys)
 	case plan.Read:
-		requests, err = w.client.ReadBatch(ctx, w.keys, &w.answer)
+		w.asked, err = w.client.ReadBatch(ctx, w.keys, &w.answer)
 		if err == nil && w.answer.Rows != int64(len(w.keys)) {
 			return &load.Mismatch{
 				Whole: true, Column: "rows of the batch", Want: fmt.Sprint(len(w.keys)), Got: fmt.Sprintf("%d, of the batch from row %d on", w.answer.Rows, w.first),
 			}
 		}
-		w.bytes += w.answer.Size
 	default:
 		return fmt.Errorf("there is no batch of %q", w.job.step.Batch.Operation)
 	}
-	if err == nil {
-		w.requests += int64(requests)
-	}
 	return err
+}
+
+// Count adds up what the batch has asked and brought.
+func (w *batchWorker) Count(int) {
+	w.requests += int64(w.asked)
+	w.bytes += w.answer.Size
 }
 
 // Check compares every row of the answer: each of the batch's rows must be there once, with its content.

@@ -128,15 +128,15 @@ func (j *mixJob) report(measured *load.Result, leg *result.Leg) {
 	if measured.Stopped == load.StoppedStuck {
 		return // some worker may still run
 	}
-	var received, bytes int64
+	var rows, bytes int64
 	for _, w := range j.workers {
 		w.settle()
-		received, bytes = received+w.received, bytes+w.bytes
+		rows, bytes = rows+w.rows, bytes+w.bytes
 	}
 	n := j.touched.count()
 	leg.Measured.Touched = &n
 	if j.ranges != nil {
-		leg.Measured.Rows, leg.Measured.Bytes = &received, &bytes
+		leg.Measured.Rows, leg.Measured.Bytes = &rows, &bytes
 	}
 }
 
