@@ -35,7 +35,8 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		return &faultySQLDatabase{sqlDatabase: database.(sqlDatabase)}, nil
+		server, _ := faultyServers.LoadOrStore(config.Dir, &faultyServer{})
+		return &faultySQLDatabase{sqlDatabase: database.(sqlDatabase), faultyServer: server.(*faultyServer)}, nil
 	}
 	drivers.Register(base)
 }
@@ -59,19 +60,41 @@ type (
 	}
 )
 
-type faultySQLDatabase struct {
-	sqlDatabase
-	fault atomic.Value // string
-	calls atomic.Int64 // since the fault was set
+// faultyServer is what goes on at the server, whether or not there is an agent.
+type faultyServer struct {
+	fault    atomic.Value // string
+	calls    atomic.Int64 // since the fault was set
+	analyses atomic.Int64
+
 	lock  sync.Mutex
 	built error
 	ends  chan struct{} // of a build behind the call's back
 }
 
+// faultyServers has the servers by their directories.
+var faultyServers sync.Map
+
 // is tells whether the fault is that one.
-func (d *faultySQLDatabase) is(fault string) bool {
-	f, _ := d.fault.Load().(string)
+func (s *faultyServer) is(fault string) bool {
+	f, _ := s.fault.Load().(string)
 	return f == fault
+}
+
+type faultySQLDatabase struct {
+	sqlDatabase
+	*faultyServer
+}
+
+func (d *faultySQLDatabase) Prepare(ctx context.Context) error {
+	if d.is("prepare fails") {
+		return errors.New("disk is full")
+	}
+	return d.sqlDatabase.Prepare(ctx)
+}
+
+func (d *faultySQLDatabase) Analyze(ctx context.Context) error {
+	d.analyses.Add(1)
+	return d.sqlDatabase.Analyze(ctx)
 }
 
 func (d *faultySQLDatabase) Client(ctx context.Context, i int) (drivers.Client, error) {
@@ -254,11 +277,16 @@ func (c *faultySQLClient) UpdateBatch(ctx context.Context, keys []corpus.Key, ro
 	return c.sqlClient.UpdateBatch(ctx, keys, rows)
 }
 
+// server returns the server of a run on the faulty engine.
+func (r *run) server() *faultyServer {
+	server, _ := faultyServers.LoadOrStore(r.dir, &faultyServer{})
+	return server.(*faultyServer)
+}
+
 // set makes the engine go wrong from now on.
 func (r *run) set(fault string) {
-	d := r.session.database.Database.(*faultySQLDatabase)
-	d.calls.Store(0)
-	d.fault.Store(fault)
+	r.server().calls.Store(0)
+	r.server().fault.Store(fault)
 }
 
 // workload returns a run of a workload file.
