@@ -17,12 +17,12 @@ import (
 // content; what is written is read back and counted after the leg.
 func (s *session) batch(ctx context.Context, task agent.Task) agent.Outcome {
 	step := task.Step
-	j := &batchJob{session: s, step: step}
-	w := work{worker: j.worker, report: j.report, prepare: j.prepare, per: int64(step.Batch.Size)}
+	j := &batchJob{session: s, step: step, failed: newTouched(uint64(s.rowsOf(step)))}
+	w := work{worker: j.worker, report: j.report, prepare: j.prepare}
 	if step.Batch.Operation != plan.Read {
 		w.checksLater = true
 		w.back = &readback{samples: s.rowsOf(step), version: step.Version, absent: step.Batch.Operation == plan.Delete}
-		w.gone = step.Batch.Operation == plan.Delete
+		w.adds, w.removes, w.doubtful = step.Batch.Operation == plan.Create, step.Batch.Operation == plan.Delete, j.failed
 		w.rows = rowsAfter(step, s.setup.Spec.Samples)
 	}
 	return s.leg(ctx, task, w)
@@ -46,6 +46,7 @@ func rowsAfter(step plan.Step, samples int64) *int64 {
 type batchJob struct {
 	session *session
 	step    plan.Step
+	failed  *touched // rows of batches that failed
 
 	lock    sync.Mutex // workers are made several at a time
 	workers []*batchWorker
@@ -159,6 +160,11 @@ func (w *batchWorker) Do(ctx context.Context, _ int) error {
 		}
 	default:
 		return fmt.Errorf("there is no batch of %q", w.job.step.Batch.Operation)
+	}
+	if err != nil {
+		for i := range w.keys {
+			w.job.failed.add(w.first + uint64(i))
+		}
 	}
 	return err
 }

@@ -36,7 +36,7 @@ func init() {
 			return nil, err
 		}
 		server, _ := faultyServers.LoadOrStore(config.Dir, &faultyServer{})
-		return &faultySQLDatabase{sqlDatabase: database.(sqlDatabase), faultyServer: server.(*faultyServer)}, nil
+		return &faultySQLDatabase{sqlDatabase: database.(sqlDatabase), faultyServer: server.(*faultyServer), corpus: config.Corpus}, nil
 	}
 	drivers.Register(base)
 }
@@ -83,6 +83,7 @@ func (s *faultyServer) is(fault string) bool {
 type faultySQLDatabase struct {
 	sqlDatabase
 	*faultyServer
+	corpus *corpus.Corpus
 }
 
 func (d *faultySQLDatabase) Prepare(ctx context.Context) error {
@@ -176,6 +177,15 @@ func (c *faultySQLClient) PrepareScan(ctx context.Context, s *query.Scan) (drive
 }
 
 func (c *faultySQLClient) Scan(ctx context.Context, statement drivers.Statement, answer *drivers.Answer) error {
+	if c.on.is("scans fail and a row is lost") {
+		if calls := c.on.calls.Add(1); calls%4 == 0 {
+			var buffer corpus.KeyBuffer
+			if err := c.sqlClient.Delete(ctx, c.on.corpus.Key(&buffer, 0)); calls == 4 && err != nil {
+				return err
+			}
+			return errors.New("server is busy")
+		}
+	}
 	err := c.sqlClient.Scan(ctx, statement, answer)
 	if c.on.calls.Add(1) > 2 && c.on.is("wrong later") { // when the whole answer was checked, and the first on the clock
 		answer.Rows, answer.Count = answer.Rows-1, answer.Count-1
@@ -256,8 +266,16 @@ func (c *faultySQLClient) DecodeRange(answer *drivers.Answer, each func(corpus.K
 }
 
 func (c *faultySQLClient) CreateBatch(ctx context.Context, keys []corpus.Key, rows []*corpus.Row) (int, error) {
-	if c.on.is("short batch") {
+	switch {
+	case c.on.is("short batch"):
 		keys, rows = keys[1:], rows[1:]
+	case c.on.is("a batch fails and a row is lost"):
+		switch c.on.calls.Add(1) {
+		case 1:
+			return 1, errors.New("connection reset")
+		case 2:
+			keys, rows = keys[1:], rows[1:]
+		}
 	}
 	return c.sqlClient.CreateBatch(ctx, keys, rows)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/durabench/durabench/bench/load"
 	"github.com/durabench/durabench/bench/plan"
+	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/workers/agent"
 )
@@ -73,4 +74,46 @@ func TestMixesWithoutAnswersAreCheckedLater(t *testing.T) {
 	r.skipTo("mix/inserts")
 	r.must("mix/inserts")
 	require.GreaterOrEqual(t, r.find("mix/inserts").Measured.ReadBack, int64(50))
+}
+
+// An operation that failed may have left its own row either way. It excuses no other row, and none when it changes no number of rows.
+func TestFailuresExcuseNoOtherRows(t *testing.T) {
+	allowed := func(s *spec.Spec) { s.MaxErrorRate, s.Verify = 1, load.VerifyAll }
+	for leg, before := range map[string][]string{"create": nil, "update": {"create"}, "delete": {"create", "read", "update"}} {
+		t.Run(leg, func(t *testing.T) {
+			r := faulty(t, "none", allowed)
+			r.must("prepare")
+			r.must(before...)
+			require.NoError(t, r.session.database.connect(t.Context(), r.spec.Clients, func(string) {}))
+			for _, client := range r.session.database.clients {
+				client.(*faultyClient).fault = "failures hide losses"
+			}
+			got := r.do(t.Context(), leg).Leg
+			require.Equal(t, result.Invalid, got.Verdict, got.Why)
+			require.InDelta(t, got.Measured.Failed, got.Measured.Wrong, float64(r.spec.Clients), "as many were lost as failed")
+			if leg == "update" {
+				require.Equal(t, *got.Measured.RowsAfter, *got.Measured.RowsWanted)
+			}
+		})
+	}
+	t.Run("scans", func(t *testing.T) {
+		t.Setenv("XDG_CACHE_HOME", t.TempDir())
+		r := workload(t, faultySQL, figures, func(s *spec.Spec) { s.MaxErrorRate = 1 })
+		const id = "scan/one/id/heap/write-50"
+		r.skipTo(id)
+		r.set("scans fail and a row is lost")
+		leg := r.do(t.Context(), id).Leg
+		require.Positive(t, leg.Measured.Failed)
+		require.Equal(t, result.Invalid, leg.Verdict, leg.Why)
+		require.Contains(t, leg.Why, "holds 299 rows after the leg where there must be 300")
+	})
+	t.Run("batches", func(t *testing.T) {
+		r := workload(t, faultySQL, every, allowed)
+		r.skipTo("batch/create")
+		r.set("a batch fails and a row is lost")
+		leg := r.do(t.Context(), "batch/create").Leg
+		require.EqualValues(t, 1, leg.Measured.Failed)
+		require.Equal(t, result.Invalid, leg.Verdict, leg.Why)
+		require.EqualValues(t, 1, leg.Measured.Wrong)
+	})
 }

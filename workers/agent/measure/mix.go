@@ -161,7 +161,8 @@ func (j *mixJob) verify(ctx context.Context, leg *result.Leg) error {
 		}
 		if counted != nil {
 			m.RowsAfter = counted
-			m.RowsWanted = wantedAfter(int64(j.stirred.rows)+int64(len(added))+uncertain, *counted, uncertain, false)
+			most := int64(j.stirred.rows) + int64(len(added)) + uncertain
+			m.RowsWanted = wantedAfter(most, *counted, most-uncertain, most)
 		}
 	}
 	verify := s.verification()
