@@ -115,6 +115,9 @@ func Build(flags *Flags, file *File, facts Facts) (*Request, error) {
 	b.takeScans()
 	b.takeMixes()
 	b.takeBatches()
+	if !b.Searches() {
+		b.SearchWarmup = 0
+	}
 	b.checkEngine()
 	b.checkSize()
 	if err := b.problems.err(); err != nil {

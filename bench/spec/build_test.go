@@ -36,11 +36,12 @@ var facts = Facts{
 		}},
 	},
 	Shipped: fstest.MapFS{
-		"crud.toml":    {Data: []byte("[value]\ntext = \"string:50\"\n")},
-		"other.toml":   {Data: []byte("clients = 3\n[value]\nnumber = \"int\"\n")},
-		"scans.toml":   {Data: []byte("\n[[scans]]\nid = \"a\"\nname = \"a\"\n")},
-		"batches.toml": {Data: []byte("[[batches]]\nname = \"a\"\noperation = \"CREATE\"\nbatch_size = 5\n")},
-		"indexes.toml": {Data: []byte("[value]\na = \"int\"\n[[scans]]\nid = \"a\"\nname = \"a\"\nwith_index = { fields = [\"a\"] }\n")},
+		"crud.toml":     {Data: []byte("[value]\ntext = \"string:50\"\n")},
+		"other.toml":    {Data: []byte("clients = 3\n[value]\nnumber = \"int\"\n")},
+		"searches.toml": {Data: []byte(vectorFile("field = 'embedding'\ntop_k = 10\n" + hnsw))},
+		"scans.toml":    {Data: []byte("\n[[scans]]\nid = \"a\"\nname = \"a\"\n")},
+		"batches.toml":  {Data: []byte("[[batches]]\nname = \"a\"\noperation = \"CREATE\"\nbatch_size = 5\n")},
+		"indexes.toml":  {Data: []byte("[value]\na = \"int\"\n[[scans]]\nid = \"a\"\nname = \"a\"\nwith_index = { fields = [\"a\"] }\n")},
 	},
 }
 

@@ -68,7 +68,6 @@ var later = []struct {
 	{"storage-endpoint", "", false, "not available yet"},
 	{"emit-phase-markers", "", true, "not available yet"},
 	{"ground-truth-cache", "", false, "has no meaning here: exact neighbours are kept below the user's cache directory (XDG_CACHE_HOME), for all engines and runs"},
-	{"vector-warmup-seconds", "", false, "has another name here: --search-warmup-time, e.g. 30s"},
 }
 
 // NewFlags registers every flag of a run on set and returns where they arrive.

@@ -143,8 +143,8 @@ a = "nt"
 func TestBuildSaysWhichFileIsMissing(t *testing.T) {
 	for _, test := range []struct{ config, want string }{
 		{"", "--config: is empty"},
-		{"crude", "crude: no such file, and none of that name ships (batches, crud, indexes, other, scans do); did you mean crud?"},
-		{"../crud", "../crud: no such file, and none of that name ships (batches, crud, indexes, other, scans do)"},
+		{"crude", "crude: no such file, and none of that name ships (batches, crud, indexes, other, scans, searches do); did you mean crud?"},
+		{"../crud", "../crud: no such file, and none of that name ships (batches, crud, indexes, other, scans, searches do)"},
 		{".", ".: is a directory"},
 	} {
 		_, err := build(t, "-d", "map", "-s", "1", "--config", test.config)

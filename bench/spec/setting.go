@@ -2,8 +2,10 @@ package spec
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/load"
@@ -103,8 +105,13 @@ var settings = append([]setting{
 		set: func(d *draft, text string) error { return d.timing.Window.Set(text) }},
 	{key: "warmup_time", form: formDuration, usual: "5s", help: "time before the window in which operations run and are not timed; 0s: none",
 		set: func(d *draft, text string) error { return d.timing.Warmup.Set(text) }},
-	{key: "search_warmup_time", form: formDuration, usual: "30s", help: "longest warm-up before a leg that searches for nearest neighbours; it ends sooner when the rate has come to rest",
-		set: func(d *draft, text string) error { return d.SearchWarmup.Set(text) }},
+	{key: "vector_warmup_seconds", form: formCount, usual: "30", help: "longest warm-up before a leg that searches for nearest neighbours, in seconds; it ends sooner when the rate has come to rest",
+		set: func(d *draft, text string) error {
+			var seconds int64
+			err := count(func(*draft) *int64 { return &seconds })(d, text)
+			d.SearchWarmup = Duration(time.Duration(min(seconds, math.MaxInt32)) * time.Second)
+			return err
+		}},
 	{key: "min_iterations", form: formCount, usual: "10", help: "least operations of a window, however long they take",
 		set: count(func(d *draft) *int64 { return &d.timing.MinSamples })},
 	{key: "max_iterations", form: formCount, usual: "10M", help: "most operations of a window",

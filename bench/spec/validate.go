@@ -35,9 +35,6 @@ func (b *builder) checkNumbers() {
 	if !b.bad["max_error_rate"] && !(b.MaxErrorRate >= 0 && b.MaxErrorRate <= 1) {
 		b.problem("max_error_rate", "must be from 0 to 1, is %g", b.MaxErrorRate)
 	}
-	if !b.bad["search_warmup_time"] && b.SearchWarmup < 0 {
-		b.problem("search_warmup_time", "must not be negative, is %s", b.SearchWarmup)
-	}
 	if !b.bad["operation_timeout"] && b.OperationTimeout <= 0 {
 		b.problem("operation_timeout", "must be longer than nothing, is %s", b.OperationTimeout)
 	}

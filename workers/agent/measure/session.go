@@ -69,14 +69,14 @@ func newSession(
 // Run does one step.
 func (s *session) Run(ctx context.Context, task agent.Task) agent.Outcome {
 	kinds := map[plan.Kind]func(*session, context.Context, agent.Task) agent.Outcome{
-		plan.Prepare:    (*session).prepare,
-		plan.Attach:     (*session).attach,
-		plan.Calibrate:  (*session).calibrate,
-		plan.Create:     (*session).create,
-		plan.Read:       (*session).read,
-		plan.Update:     (*session).update,
-		plan.Delete:     (*session).delete,
-		plan.Truth:      (*session).truth,
+		plan.Prepare:   (*session).prepare,
+		plan.Attach:    (*session).attach,
+		plan.Calibrate: (*session).calibrate,
+		plan.Create:    (*session).create,
+		plan.Read:      (*session).read,
+		plan.Update:    (*session).update,
+		plan.Delete:    (*session).delete,
+		plan.Truth:     (*session).truth,
 
 		plan.ExactNeighbours: (*session).neighbours,
 		plan.SearchLeg:       (*session).search,
