@@ -97,7 +97,9 @@ func found(t *testing.T, kernel *tile.Kernel, m query.Metric, k int, queries [][
 
 // shapes make vectors that float32 arithmetic finds hard to rank.
 var shapes = map[string]func(r *rand.Rand, dim int) []float32{
-	"plain": func(r *rand.Rand, dim int) []float32 { return filled(dim, func() float32 { return float32(r.NormFloat64()) }) },
+	"plain": func(r *rand.Rand, dim int) []float32 {
+		return filled(dim, func() float32 { return float32(r.NormFloat64()) })
+	},
 	"grid with ties and zeros": func(r *rand.Rand, dim int) []float32 {
 		return filled(dim, func() float32 { return float32(r.IntN(3) - 1) })
 	},
