@@ -31,6 +31,8 @@ type Search struct {
 	// Contrast is the mean distance between a query and the rows ÷ that to its nearest row, over a sample: near 1 there are no neighbourhoods, and recall
 	// says little. Absent when it is not known.
 	Contrast *float64 `json:"contrast,omitempty"`
+	// Warnings say what stands out of the vectors, for people.
+	Warnings []string `json:"warnings,omitempty"`
 	// Proof says how the engine's own exact search agrees with the exact neighbours, or why that is not known.
 	Proof string `json:"proof,omitempty"`
 	Truth string `json:"truth"` // digest of the exact neighbours by which the answers were scored
@@ -57,6 +59,8 @@ type Recall struct {
 	TieAware RecallFigures  `json:"tieAware"`
 	Strict   RecallFigures  `json:"strict"`
 	Epsilon  *RecallFigures `json:"epsilon,omitempty"`
+	// Rounded counts also rows that single precision cannot tell from the k-th: what an exact search has to be 1 in, as engines count in it.
+	Rounded RecallFigures `json:"rounded"`
 	// ReturnedMin and ReturnedP50 are of the number of rows in an answer.
 	ReturnedMin int `json:"returnedMin"`
 	ReturnedP50 int `json:"returnedP50"`
@@ -76,9 +80,6 @@ type RecallFigures struct {
 	Min  float64 `json:"min"`
 }
 
-// LowContrast is the relative contrast below which neighbourhoods hardly exist.
-const LowContrast = 1.5
-
 // ProofOfSearch returns the proof that a search leg needs: answers are scored by the exact neighbours.
 func ProofOfSearch() Proof { return Proof{Content: true} }
 
@@ -89,9 +90,9 @@ func whySearch(s *Search, r *Recall) string {
 		return ""
 	case r.Foreign > 0:
 		return fmt.Sprintf("%s rows came that are not in the table or do not match the filter", comma(r.Foreign))
-	case s.Exact() && r.Scored > 0 && r.TieAware.Min < 1:
+	case s.Exact() && r.Scored > 0 && r.Rounded.Min < 1:
 		return fmt.Sprintf("an exact search has a recall of 1, and these have %s on average, %s at worst: the engine compares otherwise than the metric, or not every row",
-			recallText(r.TieAware.Mean), recallText(r.TieAware.Min))
+			recallText(r.Rounded.Mean), recallText(r.Rounded.Min))
 	case s.Exact() && r.OrderErrors > 0:
 		return fmt.Sprintf("in an exact search the nearest come first, and %s rows came before a nearer one", comma(r.OrderErrors))
 	}
@@ -114,12 +115,12 @@ func (l *Leg) checkSearch(p *problems, path func(string) string) {
 		}
 		return
 	}
-	for _, figures := range []*RecallFigures{&r.TieAware, &r.Strict, r.Epsilon} {
+	for _, figures := range []*RecallFigures{&r.TieAware, &r.Strict, r.Epsilon, &r.Rounded} {
 		if figures != nil && !(0 <= figures.Min && figures.Min <= figures.P5 && figures.P5 <= 1 && figures.Min <= figures.Mean && figures.Mean <= 1) {
 			p.add(path("measured/recall"), "has the figures %+v, which are no recalls", *figures)
 		}
 	}
-	if r.Strict.Mean > r.TieAware.Mean || r.Epsilon != nil && r.TieAware.Mean > r.Epsilon.Mean {
+	if r.Strict.Mean > r.TieAware.Mean || r.TieAware.Mean > r.Rounded.Mean || r.Epsilon != nil && r.TieAware.Mean > r.Epsilon.Mean {
 		p.add(path("measured/recall"), "is less with ties than without")
 	}
 	if why := whySearch(s, r); why != "" && l.Verdict.ended() {
@@ -220,10 +221,6 @@ func searchNotes(leg *Leg) []string {
 	if s := leg.Search; s != nil {
 		if s.Settled != nil && !*s.Settled {
 			notes = append(notes, fmt.Sprintf("%s: the rate had not come to rest after %s searches of warm-up", leg.Title, comma(s.Warmup)))
-		}
-		if s.Contrast != nil && *s.Contrast < LowContrast {
-			notes = append(notes, fmt.Sprintf("%s: the nearest row is only %s times nearer than any other on average: these vectors have no neighbourhoods, and recall says little",
-				leg.Title, figure(*s.Contrast)))
 		}
 	}
 	if r.Duplicates > 0 {

@@ -12,7 +12,7 @@ func searchLeg() *Leg {
 	m.Checked = 1000
 	m.Recall = &Recall{
 		Scored: 1000, TieAware: RecallFigures{Mean: 0.9421, P5: 0.7, Min: 0.5}, Strict: RecallFigures{Mean: 0.94, P5: 0.7, Min: 0.5},
-		ReturnedMin: 9, ReturnedP50: 10, Short: 0.001,
+		Rounded: RecallFigures{Mean: 0.9421, P5: 0.7, Min: 0.5}, ReturnedMin: 9, ReturnedP50: 10, Short: 0.001,
 	}
 	return &Leg{
 		ID: "search/knn/hnsw/sel-10/ef_search-64/sequential", Title: "knn hnsw ef_search 64, sel~10%", Kind: "search", Verdict: Valid, Clients: 1, Threads: 1,
@@ -32,7 +32,7 @@ func exactLeg() *Leg {
 	s := leg.Search
 	s.Strategy, s.Index, s.Knobs, s.Budget, s.BudgetName, s.Filter, s.Matching = "bruteforce", "", "", 0, "", "", s.Rows
 	one := RecallFigures{1, 1, 1}
-	leg.Measured.Recall = &Recall{Scored: 1000, TieAware: one, Strict: one, ReturnedMin: 10, ReturnedP50: 10}
+	leg.Measured.Recall = &Recall{Scored: 1000, TieAware: one, Strict: one, Rounded: one, ReturnedMin: 10, ReturnedP50: 10}
 	return leg
 }
 
@@ -48,9 +48,13 @@ func TestVerdictsOfSearches(t *testing.T) {
 		{"an exact search", exactLeg, func(*Leg) {}, Valid, ""},
 		{"an approximate search that finds nothing right", searchLeg, func(l *Leg) { l.Measured.Recall.TieAware, l.Measured.Recall.Strict = RecallFigures{}, RecallFigures{} }, Valid, ""},
 		{"an exact search that missed one row", exactLeg, func(l *Leg) {
-			l.Measured.Recall.TieAware, l.Measured.Recall.Strict = RecallFigures{0.9999, 1, 0.9}, RecallFigures{0.9999, 1, 0.9}
+			missed := RecallFigures{0.9999, 1, 0.9}
+			l.Measured.Recall.TieAware, l.Measured.Recall.Strict, l.Measured.Recall.Rounded = missed, missed, missed
 		}, Invalid, "an exact search has a recall of 1, and these have 0.999… on average, 0.900 at worst"},
 		{"an exact search in which ties fell otherwise", exactLeg, func(l *Leg) { l.Measured.Recall.Strict = RecallFigures{0.98, 0.9, 0.8} }, Valid, ""},
+		{"an exact search that rounds as single precision does", exactLeg, func(l *Leg) {
+			l.Measured.Recall.TieAware, l.Measured.Recall.Strict = RecallFigures{0.9999, 1, 0.9}, RecallFigures{0.9999, 1, 0.9}
+		}, Valid, ""},
 		{"an exact search out of order", exactLeg, func(l *Leg) { l.Measured.Recall.OrderErrors = 3 }, Invalid, "3 rows came before a nearer one"},
 		{"rows that do not match the filter", searchLeg, func(l *Leg) { l.Measured.Recall.Foreign = 2 }, Invalid, "2 rows came that are not in the table or do not match the filter"},
 		{"nothing scored", searchLeg, func(l *Leg) { l.Measured.Checked, l.Measured.Recall = 0, &Recall{Unscored: 1000} }, Unverified, "no answer was checked"},

@@ -19,6 +19,9 @@ type Score struct {
 	TieAware float64
 	// Epsilon does so for rows that are as near as the K-th but for the tolerance. It is never less than TieAware.
 	Epsilon float64
+	// Rounded does so for rows that single precision cannot tell from the K-th: what an exact search has to reach, as engines count in it. It is never less
+	// than TieAware.
+	Rounded float64
 
 	Returned   int // rows, whatever they are
 	Duplicates int // of rows returned before
@@ -83,7 +86,7 @@ func (s *Scorer) Score(q int, rows []int64) Score {
 	score := Score{Returned: len(rows)}
 	k := s.key(q)
 	clear(s.seen)
-	var strict, nearer, tied, before, close int
+	var strict, nearer, tied, before, close, rounded int
 	previous := math.Inf(-1)
 	for i, row := range rows {
 		if s.seen[row] && row >= 0 {
@@ -119,6 +122,9 @@ func (s *Scorer) Score(q int, rows []int64) Score {
 		case distance == k.last.Distance:
 			tied++
 		}
+		if distance <= k.last.Distance+slack {
+			rounded++
+		}
 		switch {
 		case distance < k.low:
 			before++
@@ -134,6 +140,7 @@ func (s *Scorer) Score(q int, rows []int64) Score {
 	score.Strict = share(strict)
 	score.TieAware = share(nearer + min(tied, k.n-k.nearer))
 	score.Epsilon = share(before + min(close, k.n-k.before))
+	score.Rounded = share(min(rounded, k.n))
 	return score
 }
 

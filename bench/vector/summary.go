@@ -7,10 +7,11 @@ import (
 
 // Summary is how good the answers of a leg are. The zero Summary is of no answers. It does not depend on the order in which scores are added.
 type Summary struct {
-	// Strict, TieAware and Epsilon are how often which recall came up, among the scored answers.
+	// Strict, TieAware, Epsilon and Rounded are how often which recall came up, among the scored answers.
 	Strict   Distribution `json:"strict,omitempty"`
 	TieAware Distribution `json:"tieAware,omitempty"`
 	Epsilon  Distribution `json:"epsilon,omitempty"`
+	Rounded  Distribution `json:"rounded,omitempty"`
 	// Returned is how often how many rows came, among all answers.
 	Returned    Distribution `json:"returned,omitempty"`
 	Answers     int64        `json:"answers"`
@@ -38,6 +39,7 @@ func (s *Summary) Add(score Score) {
 	s.Strict.add(score.Strict, 1)
 	s.TieAware.add(score.TieAware, 1)
 	s.Epsilon.add(score.Epsilon, 1)
+	s.Rounded.add(score.Rounded, 1)
 }
 
 // Merge adds another summary.
@@ -45,6 +47,7 @@ func (s *Summary) Merge(other *Summary) {
 	s.Strict.merge(other.Strict)
 	s.TieAware.merge(other.TieAware)
 	s.Epsilon.merge(other.Epsilon)
+	s.Rounded.merge(other.Rounded)
 	s.Returned.merge(other.Returned)
 	s.Answers += other.Answers
 	s.Unscored += other.Unscored

@@ -19,10 +19,10 @@ import (
 
 // neighbourhood is the exact neighbours by which searches are scored.
 type neighbourhood struct {
-	asked    *plan.Neighbours
-	problem  vector.Problem
-	truth    *vector.Truth
-	contrast *float64
+	asked   *plan.Neighbours
+	problem vector.Problem
+	truth   *vector.Truth
+	audit   *vector.Audit
 }
 
 // neighbours works out the exact neighbours of query vectors. They are kept below the user's cache directory, where every engine and every run of the same
@@ -61,6 +61,10 @@ func (s *session) neighbourhood(ctx context.Context, task agent.Task, id string)
 		n.problem.Filters = append(n.problem.Filters, bound.Where)
 	}
 	if err := s.computeNeighbours(ctx, task, n); err != nil {
+		return nil, err
+	}
+	task.Say("looking at the vectors")
+	if n.audit, err = vector.AuditCorpus(ctx, n.problem, n.truth, 0); err != nil {
 		return nil, err
 	}
 	if s.neighbourhoods == nil {

@@ -101,7 +101,10 @@ func (j *searchJob) describe() *result.Search {
 	d := &result.Search{
 		Field: q.Field.String(), Metric: string(q.Metric), K: q.K, Strategy: string(q.Kind()), Budget: q.Budget, Iterative: q.Iterative, Filter: asked.Filter,
 		Rows: int64(j.known.problem.Rows), Matching: j.answer.Matches, Queries: len(j.known.problem.Queries), Truth: j.known.truth.Digest,
-		Contrast: j.known.contrast,
+		Warnings: j.known.audit.Warnings,
+	}
+	if j.known.audit.Contrast > 0 {
+		d.Contrast = &j.known.audit.Contrast
 	}
 	if q.Index != nil {
 		d.Index, d.Knobs, d.BudgetName = q.Index.Name, knobs(q.Index.Vector), plan.BudgetName(q.Kind())

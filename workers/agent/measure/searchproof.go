@@ -81,11 +81,11 @@ func (j *searchJob) askExact(ctx context.Context, exact *query.Search) (proof, e
 			return proof{}, err
 		}
 		score := scorer.Score(asked, rows)
-		if score.TieAware < 1 || score.Foreign > 0 {
+		if score.Rounded < 1 || score.Foreign > 0 {
 			return proof{refused: &refusal{
 				verdict: result.Invalid, measured: untimed(began),
 				why: fmt.Sprintf("the engine's own exact search is wrong, so its index cannot be judged: query %d has a recall of %.3f: it found the rows %v, the nearest are %v",
-					asked, score.TieAware, rows, rowsOfNearest(j.answer, asked, j.search.K)),
+					asked, score.Rounded, rows, rowsOfNearest(j.answer, asked, j.search.K)),
 			}}, nil
 		}
 	}
@@ -171,7 +171,7 @@ func (j *searchJob) recallAt(ctx context.Context, search *query.Search) (float64
 		}
 		summary.Add(scorer.Score(q, rows))
 	}
-	return summary.TieAware().Mean, nil
+	return summary.TieAware.Mean(), nil
 }
 
 // Bounds of the warm-up before a leg: windows of so many searches; the rate has come to rest when the last window and the one four before it took the same
@@ -219,16 +219,32 @@ func (j *searchJob) warmUp(ctx context.Context, d *result.Search) error {
 	return nil
 }
 
-// recallOf is what the result tells of scored answers.
-func recallOf(all *vector.Summary, epsilon bool) *result.Recall {
+// recallOf is what the result tells of scored answers, of searches for the k nearest of so many rows that match.
+func recallOf(all *vector.Summary, k int, matches int64, epsilon bool) *result.Recall {
 	r := &result.Recall{
-		Scored: all.Scored(), Unscored: all.Unscored(), TieAware: result.RecallFigures(all.TieAware()), Strict: result.RecallFigures(all.Strict()),
-		ReturnedMin: all.ReturnedMin(), ReturnedP50: all.ReturnedP50(), Empty: all.Empty(), Short: all.Short(),
-		Duplicates: all.Duplicates(), Foreign: all.Foreign(), OrderErrors: all.OrderErrors(),
+		Scored: all.Scored(), Unscored: all.Unscored, Duplicates: all.Duplicates, Foreign: all.Foreign, OrderErrors: all.OrderErrors,
 	}
+	if all.Answers == 0 {
+		return r
+	}
+	r.ReturnedMin, r.ReturnedP50 = int(all.Returned.Min()), int(all.Returned.Percentile(50))
+	r.Empty = all.EmptyShare()
+	var short int64
+	for _, count := range all.Returned {
+		if count.Value < float64(min(int64(k), matches)) {
+			short += count.Count
+		}
+	}
+	r.Short = float64(short) / float64(all.Answers)
+	if r.Scored == 0 {
+		return r
+	}
+	figures := func(d vector.Distribution) result.RecallFigures {
+		return result.RecallFigures{Mean: d.Mean(), P5: d.Percentile(5), Min: d.Min()}
+	}
+	r.TieAware, r.Strict, r.Rounded = figures(all.TieAware), figures(all.Strict), figures(all.Rounded)
 	if epsilon {
-		figures := result.RecallFigures(all.Epsilon())
-		r.Epsilon = &figures
+		r.Epsilon = new(figures(all.Epsilon))
 	}
 	return r
 }

@@ -104,5 +104,5 @@ func (j *searchJob) report(measured *load.Result, leg *result.Leg) {
 	for _, w := range j.workers {
 		all.Merge(&w.summary)
 	}
-	leg.Measured.Recall = recallOf(&all, j.task.Step.Search.TieEpsilon > 0)
+	leg.Measured.Recall = recallOf(&all, j.search.K, j.answer.Matches, j.task.Step.Search.TieEpsilon > 0)
 }
