@@ -386,6 +386,9 @@ func (s *session) ensureIndex(ctx context.Context, task agent.Task, index query.
 		case err != nil:
 			return nil, fmt.Errorf("ask for the state of index %s: %w", index.Name, err)
 		case state.Ready && built:
+			if err := s.refreshStatistics(ctx, task); err != nil {
+				return nil, err
+			}
 			s.notes = append(s.notes, result.Interruption{At: began.UTC(), Cause: agent.CauseDatasetRebuilt, Note: fmt.Sprintf(
 				"index %s was not there and was built again before the leg, off its clock, in %v", index.Name, since(began))})
 			return nil, nil
