@@ -105,6 +105,7 @@ func (b *indexBuild) dropLeft(ctx context.Context) error {
 	if b.resumed {
 		return nil
 	}
+	b.job.task.Say("removing what may be left of index " + b.index.Name)
 	switch err := b.indexer.DropIndex(ctx, b.index); {
 	case errors.Is(err, drivers.ErrNotFound):
 		return nil // an earlier build may still be under way, unseen
