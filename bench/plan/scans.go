@@ -157,11 +157,12 @@ func (l scanLegs) indexStep(index *query.Index, kind Kind, verb string) Step {
 	return l.indexLeg(index, kind, verb, l.unsupported(index))
 }
 
-// indexLeg is a leg on an index, skipped when there is a reason.
+// indexLeg is a leg on an index, skipped when there is a reason. It is read-only, as the rows stay as they are: an execution that was cut short leaves
+// them to the next, and the build that goes on with them.
 func (l scanLegs) indexLeg(index *query.Index, kind Kind, verb, skip string) Step {
 	return Step{
 		ID: fmt.Sprintf("index/%s/%s/%s", l.scan.ID, l.run.Word, verb), Title: l.name() + " index " + verb, Kind: kind, Timed: true,
-		Needs: Updated, Leaves: Any, Effect: Repeatable, Version: updated, Rows: l.spec.Samples,
+		Needs: Updated, Leaves: Any, Effect: ReadOnly, Version: updated, Rows: l.spec.Samples,
 		Samples: 1, Clients: 1, Threads: 1, Index: index, Skip: skip,
 	}
 }

@@ -149,6 +149,11 @@ func (l scanLegs) search(search Search, truths []Step, unbuilt string) []Step {
 	if skip == "" {
 		skip = l.abilities.Unsupported[search.Key]
 	}
+	for _, index := range l.run.Search.FilterIndexes {
+		if l.abilities.Unsupported[FilterIndexKey(l.scan, l.run, index)] == "" {
+			search.FilterIndexes = append(search.FilterIndexes, index)
+		}
+	}
 	step := Step{
 		ID: search.Key + "/sequential", Title: l.searchTitle(search), Kind: SearchLeg, Timed: true, Needs: Updated, Leaves: Any, Effect: ReadOnly,
 		Version: updated, Rows: l.spec.Samples, Skip: skip, Search: l.withTruth(search, truths),

@@ -26,9 +26,19 @@ type Search struct {
 	Holdout Holdout `json:"holdout"`
 	// Truth is the id of the ExactNeighbours step that has worked out its answers.
 	Truth string `json:"truth"`
+	// FilterIndexes are on columns that are filtered by, and there beside the index.
+	FilterIndexes []query.Index `json:"filterIndexes,omitempty"`
 	// Target is the recall that the smallest budget is looked for to reach, 0 when the budget is given.
 	Target     float64 `json:"target,omitempty"`
 	TieEpsilon float64 `json:"tieEpsilon,omitempty"`
+}
+
+// Indexes returns the indexes that the search needs to be there.
+func (s *Search) Indexes() []query.Index {
+	if s.Query.Index == nil {
+		return s.FilterIndexes
+	}
+	return append([]query.Index{*s.Query.Index}, s.FilterIndexes...)
 }
 
 // Neighbours are the exact nearest neighbours, by one metric, of query vectors, among all rows and among those that match each filter.

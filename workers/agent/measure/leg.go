@@ -268,7 +268,7 @@ func proofOf(step plan.Step, leg *result.Leg) result.Proof {
 	switch {
 	case (step.Kind == plan.ScanLeg || step.Kind == plan.IndexBuild) && leg.Scan != nil:
 		return result.ProofOfScan(leg.Scan, step.Scan.Expect != nil)
-	case step.Kind == plan.SearchLeg:
+	case step.Kind == plan.SearchLeg, step.Kind == plan.IndexBuild && step.Search != nil:
 		return result.ProofOfSearch()
 	case step.Kind == plan.BatchLeg && leg.Batch != nil:
 		return result.ProofOfBatch(leg.Batch)

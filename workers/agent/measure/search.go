@@ -29,7 +29,8 @@ type searchJob struct {
 	session *session
 	task    agent.Task
 
-	search     *query.Search // bound
+	clients    []drivers.Client // of the session's database as it was when the leg began
+	search     *query.Search    // bound
 	known      *neighbourhood
 	answer     *vector.Answer // the exact neighbours, among the rows that match
 	statements []drivers.Statement
@@ -46,10 +47,15 @@ func (j *searchJob) prepare(ctx context.Context, leg *result.Leg) (*refusal, err
 	}
 	s := j.session
 	leg.Search = j.describe()
+	for _, index := range j.task.Step.Search.FilterIndexes {
+		if err := s.ensureIndex(ctx, j.task, index); err != nil {
+			return nil, err
+		}
+	}
 	if index := j.search.Index; index != nil {
 		leg.Index = describeIndex(*index)
-		if refused, err := s.ensureIndex(ctx, j.task, *index); refused != nil || err != nil {
-			return refused, err
+		if err := s.ensureIndex(ctx, j.task, *index); err != nil {
+			return nil, err
 		}
 		proof, refused, err := j.proveExact(ctx)
 		if refused != nil || err != nil {
@@ -84,6 +90,7 @@ func (j *searchJob) prepare(ctx context.Context, leg *result.Leg) (*refusal, err
 // bind finds out what is to be found.
 func (j *searchJob) bind(ctx context.Context) error {
 	s, asked := j.session, j.task.Step.Search
+	j.clients = s.database.clients
 	var err error
 	if j.search, err = query.BindSearch(&asked.Query, s.corpus.Template()); err != nil {
 		return &problem{agent.ErrorSpec, fmt.Errorf("search %s: %w", asked.Query.ID, err)}
@@ -137,7 +144,7 @@ func knobs(v *query.VectorIndex) string {
 
 // prepareStatements readies the search on the clients that run it.
 func (j *searchJob) prepareStatements(ctx context.Context) error {
-	clients := j.session.database.clients[:max(j.task.Step.Clients, 1)]
+	clients := j.clients[:max(j.task.Step.Clients, 1)]
 	j.statements = make([]drivers.Statement, len(clients))
 	j.task.Say("preparing the search")
 	group, preparing := errgroup.WithContext(ctx)
@@ -168,7 +175,7 @@ func (s *session) searcher(client drivers.Client) (drivers.Searcher, error) {
 
 // explain asks the server whether the search uses the index, or, when it is to be exact, whether it uses none.
 func (j *searchJob) explain(ctx context.Context) (*result.Explanation, error) {
-	explainer, ok := j.session.database.clients[0].(drivers.SearchExplainer)
+	explainer, ok := j.clients[0].(drivers.SearchExplainer)
 	if !ok {
 		return &result.Explanation{Note: j.session.engine.Title + " does not tell how it runs a search: that it uses the index could not be proven"}, nil
 	}
@@ -180,7 +187,7 @@ func (j *searchJob) explain(ctx context.Context) (*result.Explanation, error) {
 	return &result.Explanation{Text: explanation.Text, Uses: &explanation.Uses}, nil
 }
 
-// rowsOf decodes an answer to the indexes of its rows, in its order, appended to rows; -1 stands for a key that is none of the corpus.
+// decodeFound decodes an answer to the indexes of its rows, in its order, appended to rows; -1 stands for a key that is none of the corpus.
 func (s *session) decodeFound(searcher drivers.Searcher, statement drivers.Statement, answer *drivers.Answer, rows []int64) ([]int64, error) {
 	err := searcher.DecodeSearch(statement, answer, func(key corpus.Key) error {
 		row := int64(-1)

@@ -54,7 +54,7 @@ func (j *searchJob) proveExact(ctx context.Context) (told string, refused *refus
 // askExact runs exact searches and scores them.
 func (j *searchJob) askExact(ctx context.Context, exact *query.Search) (proof, error) {
 	s := j.session
-	searcher, err := s.searcher(s.database.clients[0])
+	searcher, err := s.searcher(j.clients[0])
 	if err != nil {
 		return proof{}, err
 	}
@@ -144,7 +144,7 @@ func (j *searchJob) findBudget(ctx context.Context) (*refusal, error) {
 // recallAt asks for the neighbours of all query vectors and returns the mean recall.
 func (j *searchJob) recallAt(ctx context.Context, search *query.Search) (float64, error) {
 	s := j.session
-	searcher, err := s.searcher(s.database.clients[0])
+	searcher, err := s.searcher(j.clients[0])
 	if err != nil {
 		return 0, err
 	}
@@ -187,7 +187,7 @@ const (
 // few are enough.
 func (j *searchJob) warmUp(ctx context.Context, d *result.Search) error {
 	s := j.session
-	searcher, err := s.searcher(s.database.clients[0])
+	searcher, err := s.searcher(j.clients[0])
 	if err != nil {
 		return err
 	}

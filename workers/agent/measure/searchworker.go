@@ -35,7 +35,7 @@ type keptAnswer struct{ query, rows int32 }
 func (j *searchJob) worker(client int) load.Worker {
 	j.lock.Lock()
 	defer j.lock.Unlock()
-	w := &searchWorker{job: j, searcher: j.session.database.clients[client].(drivers.Searcher), statement: j.statements[client]}
+	w := &searchWorker{job: j, searcher: j.clients[client].(drivers.Searcher), statement: j.statements[client]}
 	j.workers = append(j.workers, w)
 	return w
 }

@@ -34,8 +34,6 @@ type session struct {
 	pairs *pairs
 	// stirred is what the last mixed leg has written, until it is restored; likewise.
 	stirred *stirred
-	// unbuilt has the indexes that could not be built, by name, with the reason.
-	unbuilt map[string]refusal
 	// neighbourhoods are the exact neighbours that are known, by the id of the step that works them out.
 	neighbourhoods map[string]*neighbourhood
 	// proofs are what exact searches of the engine have shown, by what they asked.
