@@ -79,7 +79,7 @@ func found(t *testing.T, kernel *tile.Kernel, m query.Metric, k int, queries [][
 	p := Problem{Corpus: c, Rows: 1 << 20, Field: query.Path{"v"}, Metric: m, K: k, Queries: queries}
 	column, err := p.check()
 	require.NoError(t, err)
-	s, err := newSweep(p, column, "", Options{kernel: kernel})
+	s, err := newSweep(p, column, "", Options{Kernel: kernel})
 	require.NoError(t, err)
 	w := newWorker(s)
 	for _, row := range order {
@@ -225,7 +225,7 @@ func TestTruthDoesNotDependOnHowItIsFound(t *testing.T) {
 			}
 			for _, kernel := range tile.Kernels() {
 				for _, o := range []Options{{Workers: 1}, {Workers: 3, block: 100}, {Workers: 8, block: 1}, {block: 1 << 30}} {
-					o.kernel = kernel
+					o.Kernel = kernel
 					got, err := Compute(context.Background(), p, o)
 					require.NoError(t, err)
 					require.Equal(t, want, got, "%s, %d workers, blocks of %d", kernel.Name, o.Workers, o.block)
