@@ -26,8 +26,8 @@ func TestScoresAreWithinTheirBound(t *testing.T) {
 		for op, name := range []string{"product", "difference"} {
 			t.Run(fmt.Sprintf("%s/%s", kernel.Name, name), func(t *testing.T) {
 				r := rand.New(rand.NewPCG(1, 2))
-				for range 150 {
-					dim, n, queries := 1+r.IntN(700), 1+r.IntN(40), 1+r.IntN(70)
+				for range 40 {
+					dim, n, queries := 1+r.IntN(400), 1+r.IntN(30), 1+r.IntN(70)
 					q, x := vectors(r, queries, dim), vectors(r, n, dim)
 					p := kernel.Pack(Op(op), q)
 					rows := p.NewRows(n)
