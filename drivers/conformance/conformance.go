@@ -52,6 +52,9 @@ type Harness struct {
 	// RefusesSearch tells which searches the engine refuses, by their metric, their index (its strategy, metric and quantisation), how they go on, and their
 	// filter; nil when there are none. Exactly those are refused.
 	RefusesSearch func(s *query.Search) bool
+	// ShortVectors is why vectors of the engine's own type cannot be so long that the square of their length is no float32; empty when they can. Longer ones
+	// are refused then.
+	ShortVectors string
 	// Lacks says why a peer that stands in for the engine's own server cannot run a scan that the engine can, "" when it can. Such scans are not
 	// tried. Nil for a real server.
 	Lacks func(s *query.Scan) string

@@ -26,6 +26,8 @@ func (d *database) CanIndex(index query.Index) error {
 	switch index.Kind {
 	case query.Ordered:
 		return nil
+	case query.Nearest:
+		return canNearest(index)
 	case query.Elements, query.FullText:
 		if index.Unique {
 			return drivers.Unsupported{Why: "PostgreSQL has no unique GIN index"}
@@ -51,6 +53,12 @@ func (d *database) indexSQL(index query.Index) (string, error) {
 		return "", fmt.Errorf("index %s: %w", index.Name, err)
 	}
 	switch index.Kind {
+	case query.Nearest:
+		nearest, err := d.nearestSQL(index)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("CREATE INDEX %s ON %s USING %s", quote(sqlrender.IndexName(index)), tableName, nearest), nil
 	case query.Elements:
 		if c.Field.Kind != corpus.Array {
 			return "", fmt.Errorf("index %s: column %s is of kind %s, not an array", index.Name, c.Path, c.Field.Kind)
