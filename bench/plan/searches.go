@@ -122,8 +122,7 @@ func (l scanLegs) addSearches(truths []Step) []Step {
 	var before, legs, after []Step
 	if asked.Index != nil {
 		if build := l.indexLeg(asked.Index, IndexBuild, "build", unbuilt); build.Skip == "" {
-			first := Searches(l.scan, l.run)[0]
-			build.Search = l.withTruth(first, truths)
+			build.scored(widest(Searches(l.scan, l.run)), truths)
 			before = append(before, build)
 		} else {
 			before = append(before, build)
@@ -143,6 +142,17 @@ func (l scanLegs) addSearches(truths []Step) []Step {
 	return slices.Concat(before, legs, after)
 }
 
+// widest returns the search of all rows that looks at the most: what an index that is whole answers best.
+func widest(searches []Search) Search {
+	best := searches[0]
+	for _, search := range searches[1:] {
+		if search.Filter == "" && search.Query.Budget > best.Query.Budget {
+			best = search
+		}
+	}
+	return best
+}
+
 // search returns the legs of one search: with one at a time, and with as many at once as the run asks for.
 func (l scanLegs) search(search Search, truths []Step, unbuilt string) []Step {
 	skip := unbuilt
@@ -156,8 +166,9 @@ func (l scanLegs) search(search Search, truths []Step, unbuilt string) []Step {
 	}
 	step := Step{
 		ID: search.Key + "/sequential", Title: l.searchTitle(search), Kind: SearchLeg, Timed: true, Needs: Updated, Leaves: Any, Effect: ReadOnly,
-		Version: updated, Rows: l.spec.Samples, Skip: skip, Search: l.withTruth(search, truths),
+		Version: updated, Rows: l.spec.Samples, Skip: skip,
 	}
+	step.scored(search, truths)
 	step.load(l.run.Sequential())
 	steps := []Step{step}
 	if volume, many := l.run.Concurrent(); many {
@@ -183,15 +194,15 @@ func (l scanLegs) searchTitle(search Search) string {
 	return title
 }
 
-// withTruth says by what the search is scored.
-func (l scanLegs) withTruth(search Search, truths []Step) *Search {
+// scored makes it a step of the search, which is scored by one of the truths; there is none for a search that is not done.
+func (s *Step) scored(search Search, truths []Step) {
+	s.Search = &search
 	for _, truth := range truths {
 		n := truth.Neighbours
 		if slices.Equal(n.Field, search.Query.Field) && n.Metric == search.Query.Metric && n.Holdout == search.Holdout {
-			search.Truth = truth.ID
+			search.Truth, s.Neighbours = truth.ID, n
 		}
 	}
-	return &search
 }
 
 // filterIndex returns the legs that build and drop an index on a column that is filtered by. The number of rows that match the first filter on it is

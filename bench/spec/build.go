@@ -115,7 +115,10 @@ func Build(flags *Flags, file *File, facts Facts) (*Request, error) {
 	b.takeScans()
 	b.takeMixes()
 	b.takeBatches()
-	if !b.Searches() {
+	b.Searched = slices.ContainsFunc(b.Scans, func(scan Scan) bool {
+		return slices.ContainsFunc(scan.Runs, func(run Run) bool { return run.Search != nil })
+	})
+	if !b.Searched {
 		b.SearchWarmup = 0
 	}
 	b.checkEngine()

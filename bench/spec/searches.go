@@ -32,13 +32,6 @@ type Search struct {
 	TieEpsilon float64 `json:"tieEpsilon,omitempty"`
 }
 
-// Searches tells whether any run looks for nearest neighbours.
-func (s *Spec) Searches() bool {
-	return slices.ContainsFunc(s.Scans, func(scan Scan) bool {
-		return slices.ContainsFunc(scan.Runs, func(run Run) bool { return run.Search != nil })
-	})
-}
-
 // Filter restricts a search to the rows that match.
 type Filter struct {
 	Name  string           `json:"name"` // as the file has it

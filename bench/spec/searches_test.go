@@ -105,7 +105,7 @@ tie_epsilon = 0.01
 		len(s.Targets) != 2 || s.Budgets[0] != 3 || s.Holdout != (Holdout{usualHoldout, usualHoldoutSeed}) || len(s.Filters[0].Where.Paths()) != 2 {
 		t.Errorf("%+v, index %+v", s, s.Index.Vector)
 	}
-	if request.Spec.SearchWarmup == 0 || !request.Spec.Searches() {
+	if request.Spec.SearchWarmup == 0 || !request.Spec.Searched {
 		t.Errorf("warm-up %v", request.Spec.SearchWarmup)
 	}
 }

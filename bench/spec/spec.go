@@ -46,10 +46,12 @@ type Spec struct {
 	Isolation        *Isolation        `json:"isolation,omitempty"` // Build always gives one; nil: none
 	Engine           map[string]string `json:"engine,omitempty"`    // the engine's own settings
 	Value            map[string]any    `json:"value"`               // the value template as written: strings, arrays, nested tables
-	Scans            []Scan            `json:"scans,omitempty"`
-	Mixes            []Mix             `json:"mixes,omitempty"`
-	Batches          []Batch           `json:"batches,omitempty"`
-	Rate             *Rate             `json:"rate,omitempty"` // of the legs of single-row operations; nil: closed loop
+	// Searched tells that a run of a scan looks for nearest neighbours.
+	Searched bool    `json:"searched,omitempty"`
+	Scans    []Scan  `json:"scans,omitempty"`
+	Mixes    []Mix   `json:"mixes,omitempty"`
+	Batches  []Batch `json:"batches,omitempty"`
+	Rate     *Rate   `json:"rate,omitempty"` // of the legs of single-row operations; nil: closed loop
 }
 
 // Digest returns the SHA-256 of the spec's canonical JSON in hex: fields in the order above, map keys sorted, no white space.

@@ -43,7 +43,7 @@ func (s *session) open(ctx context.Context) (db *database, err error) {
 	}
 	opened, err := s.engine.Open(ctx, drivers.Config{
 		Endpoint: s.setup.Endpoint, Credentials: s.credentials, Dir: s.setup.Dir, Clients: spec.Clients, Threads: spec.Threads,
-		Profile: profile, Tier: tier, Corpus: s.corpus, Options: spec.Engine, Searches: spec.Searches(), Logger: s.logger,
+		Profile: profile, Tier: tier, Corpus: s.corpus, Options: spec.Engine, Searches: spec.Searched, Logger: s.logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", s.where(), err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -34,17 +33,15 @@ func (s *session) neighbours(ctx context.Context, task agent.Task) agent.Outcome
 	return agent.Outcome{}
 }
 
-// neighbourhood returns the exact neighbours that the step with the id works out.
+// neighbourhood returns the exact neighbours of the task's step. The id is that of the step that works them out.
 func (s *session) neighbourhood(ctx context.Context, task agent.Task, id string) (*neighbourhood, error) {
 	if known := s.neighbourhoods[id]; known != nil {
 		return known, nil
 	}
-	steps := plan.Neighbourhoods(&s.setup.Spec, s.engine.PlanAbilities(&s.setup.Spec))
-	at := slices.IndexFunc(steps, func(step plan.Step) bool { return step.ID == id })
-	if at < 0 {
-		return nil, &problem{agent.ErrorSpec, fmt.Errorf("the plan has no step %q that works out exact neighbours", id)}
+	step := task.Step
+	if step.Neighbours == nil {
+		return nil, &problem{agent.ErrorSpec, fmt.Errorf("the step %s does not say by which exact neighbours it is scored", step.ID)}
 	}
-	step := steps[at]
 	n := &neighbourhood{asked: step.Neighbours}
 	queries, err := vector.Queries(s.corpus, n.asked.Field, n.asked.Holdout.Seed, n.asked.Holdout.Count)
 	if err != nil {
