@@ -109,6 +109,12 @@ func Matrix(ctx workflow.Context, in MatrixInput) (MatrixResult, error) {
 		in.Done = &m.done
 		return MatrixResult{}, workflow.NewContinueAsNewError(ctx, Matrix, in)
 	}
+	// A host that had left its cells to the next execution when the matrix was cancelled has not noted them.
+	for h := range m.in.Hosts {
+		for i := len(m.done.Cells[h]); i < len(m.in.Matrix.Cells); i++ {
+			m.done.Cells[h] = append(m.done.Cells[h], m.unreached(h, i))
+		}
+	}
 	return m.conclude(finish, ctx.Err() != nil)
 }
 
@@ -155,16 +161,23 @@ func (m *matrix) runHost(ctx workflow.Context, h int) {
 		if i > first && m.isLong(ctx) && ctx.Err() == nil {
 			return
 		}
-		cell := m.in.Matrix.Cells[i]
-		outcome := result.MatrixCell{Engine: cell.Engine, Workload: cell.Workload, Variant: cell.Variant, Host: m.in.Hosts[h]}
-		if ctx.Err() != nil {
-			outcome.Verdict, outcome.Why = result.NotRun, "the matrix was cancelled before it"
-		} else {
+		outcome := m.unreached(h, i)
+		if ctx.Err() == nil {
+			outcome.Verdict, outcome.Why = "", ""
 			m.runCell(ctx, h, i, &outcome)
 		}
 		m.done.Cells[h] = append(m.done.Cells[h], outcome)
 		m.running[h] = result.MatrixCell{}
 		m.show(ctx)
+	}
+}
+
+// unreached is what cell i on host h is when the matrix was cancelled before its turn.
+func (m *matrix) unreached(h, i int) result.MatrixCell {
+	cell := m.in.Matrix.Cells[i]
+	return result.MatrixCell{
+		Engine: cell.Engine, Workload: cell.Workload, Variant: cell.Variant, Host: m.in.Hosts[h],
+		Verdict: result.NotRun, Why: "the matrix was cancelled before it",
 	}
 }
 
