@@ -81,7 +81,7 @@ func (m *Matrix) canHave(ctx context.Context, engine drivers.Engine, s spec.Spec
 		if err == nil {
 			return nil
 		}
-		refusals = append(refusals, &unavailableError{mode, err.Error()})
+		refusals = append(refusals, &unavailableError{mode: mode, why: err.Error()})
 	}
 	return errors.Join(refusals...)
 }
