@@ -41,6 +41,18 @@ type PlannedCell struct {
 	Skip string     `json:"skip,omitempty"`
 }
 
+// MarshalJSON packs what is large.
+func (c PlannedCell) MarshalJSON() ([]byte, error) {
+	type plain PlannedCell
+	return Pack(plain(c))
+}
+
+// UnmarshalJSON reads the packed and the plain form.
+func (c *PlannedCell) UnmarshalJSON(text []byte) error {
+	type plain PlannedCell
+	return Unpack(text, (*plain)(c))
+}
+
 // PlanCell makes the spec and the plan of a cell. A cell whose engine cannot be had on this host, or cannot do what the cell asks, is
 // skipped with the reason; only a cell that is wrong on any host is an error.
 func (m *Matrix) PlanCell(ctx context.Context, in PlanCellInput) (PlannedCell, error) {
@@ -67,6 +79,9 @@ func (m *Matrix) PlanCell(ctx context.Context, in PlanCellInput) (PlannedCell, e
 		return PlannedCell{Skip: problems.Error()}, nil
 	}
 	if err != nil {
+		return PlannedCell{}, permanent(TypeSpec, err)
+	}
+	if err := CheckPlan(s, planned); err != nil {
 		return PlannedCell{}, permanent(TypeSpec, err)
 	}
 	return PlannedCell{Spec: s, Plan: planned}, nil
@@ -120,6 +135,18 @@ type PutMatrixInput struct {
 	Started  time.Time           `json:"started"`
 	Finished time.Time           `json:"finished"`
 	Cells    []result.MatrixCell `json:"cells"` // without what their documents say
+}
+
+// MarshalJSON packs what is large.
+func (in PutMatrixInput) MarshalJSON() ([]byte, error) {
+	type plain PutMatrixInput
+	return Pack(plain(in))
+}
+
+// UnmarshalJSON reads the packed and the plain form.
+func (in *PutMatrixInput) UnmarshalJSON(text []byte) error {
+	type plain PutMatrixInput
+	return Unpack(text, (*plain)(in))
 }
 
 // StoredMatrix is where the summary of a matrix is.

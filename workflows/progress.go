@@ -39,6 +39,18 @@ type Progress struct {
 	Rows   []Row `json:"rows"` // the legs that are over, in the order of the plan
 }
 
+// MarshalJSON packs what is large.
+func (p Progress) MarshalJSON() ([]byte, error) {
+	type plain Progress
+	return activities.Pack(plain(p))
+}
+
+// UnmarshalJSON reads the packed and the plain form.
+func (p *Progress) UnmarshalJSON(text []byte) error {
+	type plain Progress
+	return activities.Unpack(text, (*plain)(p))
+}
+
 // Row is one leg in the few numbers of a headline.
 type Row struct {
 	Leg      string         `json:"leg"`
