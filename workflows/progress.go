@@ -113,6 +113,10 @@ func (b *benchmark) show(ctx workflow.Context) {
 			rate = fmt.Sprintf("%.0f", *row.Rate)
 		}
 		text.WriteString(fmt.Sprintf("| %s | %s | %s | %s | %s |\n", row.Title, row.Verdict, rate, latency(row.P50), latency(row.P99)))
+		if text.Len() > maxDetails {
+			text.WriteString("\n…\n")
+			break
+		}
 	}
 	if b.document.Path != "" {
 		text.WriteString(fmt.Sprintf("\nResult: `%s`\n", b.document.Path))
