@@ -15,6 +15,7 @@ type Abilities struct {
 	Batch     bool `json:"batch"`     // Batcher
 	Modify    bool `json:"modify"`    // Modifier
 	Range     bool `json:"range"`     // Ranger
+	Search    bool `json:"search"`    // Searcher
 }
 
 // Abilities looks up the optional interfaces on Ability and DatabaseAbility; no server is needed.
@@ -30,6 +31,7 @@ func (e Engine) Abilities() Abilities {
 	_, a.Batch = e.Ability.(Batcher)
 	_, a.Modify = e.Ability.(Modifier)
 	_, a.Range = e.Ability.(Ranger)
+	_, a.Search = e.Ability.(Searcher)
 	_, client := e.Ability.(Describer)
 	_, database := e.DatabaseAbility.(Describer)
 	a.Carries = client || database
@@ -42,7 +44,7 @@ func (a Abilities) Words() []string {
 	for _, ability := range []struct {
 		has  bool
 		word string
-	}{{a.Load, "load"}, {a.Count, "count"}, {a.Scan, "scan"}, {a.Index, "index"}, {a.Batch, "batch"}, {a.Modify, "modify"}, {a.Range, "range"}} {
+	}{{a.Load, "load"}, {a.Count, "count"}, {a.Scan, "scan"}, {a.Index, "index"}, {a.Batch, "batch"}, {a.Modify, "modify"}, {a.Range, "range"}, {a.Search, "search"}} {
 		if ability.has {
 			words = append(words, ability.word)
 		}

@@ -124,6 +124,9 @@ type Config struct {
 	// Options are the engine's own settings of the spec's [engine] table, e.g. connections = "thread". Checked by Engine.CheckOptions,
 	// read by Engine.Option.
 	Options map[string]string
+	// Searches tells that the rows will be searched for nearest neighbours: an engine that has a type of its own for vectors, beside others that hold
+	// them, uses it for columns of vectors.
+	Searches bool
 	// Logger is never nil.
 	Logger *slog.Logger
 }

@@ -78,6 +78,7 @@ const (
 	Elements IndexKind = "elements" // HasAny and HasAll on an array column: a GIN, a multi-valued or multikey index
 	FullText IndexKind = "fulltext" // MatchAll and MatchAny on a text column
 	CountAll IndexKind = "count"    // the number of all rows
+	Nearest  IndexKind = "vector"   // the nearest neighbours of a vector; Index.Vector says how
 )
 
 // Index is an index to build, as plain data.
@@ -92,4 +93,6 @@ type Index struct {
 	Raw string `json:"raw,omitempty"`
 	// Own tells that the scan's condition is in the engines' own words: a full-text index then has to be of the form that those find it by.
 	Own bool `json:"own,omitempty"`
+	// Vector is set in an index of kind Nearest, which has one path.
+	Vector *VectorIndex `json:"vector,omitempty"`
 }

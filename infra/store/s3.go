@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -138,15 +140,19 @@ func (b *bucket) Put(ctx context.Context, key string, data []byte) error {
 		if err == nil {
 			return nil
 		}
-		if !isTaken(err) {
+		taken := isTaken(err)
+		if !taken && !unanswered(err) {
 			return b.explain(ctx, "write", key, err)
 		}
-		there, err := b.read(ctx, client, object)
-		if err == nil {
+		there, readErr := b.read(ctx, client, object)
+		switch {
+		case readErr == nil:
 			return b.same(key, there, data)
-		}
-		if !isMissing(err) {
-			return b.explain(ctx, "read", key, err)
+		case taken && isMissing(readErr):
+		case taken, isPresent(readErr):
+			return b.explain(ctx, "read", key, readErr)
+		default:
+			return b.explain(ctx, "write", key, err)
 		}
 	}
 	return b.explain(ctx, "write", key, errContended)
@@ -280,4 +286,20 @@ func isTaken(err error) bool {
 		return true
 	}
 	return false
+}
+
+// unanswered tells that the connection broke under a write. It may have succeeded; or it was refused before its body had come, by a server that
+// closes the connection then, so that the refusal is lost too.
+func unanswered(err error) bool {
+	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
+		return false
+	}
+	code, status := answer(err)
+	return code == "" && status == 0 && brokeOff(err)
+}
+
+// isPresent tells of a failed read that there is an object.
+func isPresent(err error) bool {
+	cut, damaged := (*cutShortError)(nil), (*damagedError)(nil)
+	return errors.As(err, &cut) || errors.As(err, &damaged)
 }

@@ -206,6 +206,27 @@ func TestBentBytesAreNoResult(t *testing.T) {
 	wantNoUploads(t, server)
 }
 
+// A server may refuse a write before its body has come, and close the connection; the refusal is then lost.
+func TestRefusalThatIsLost(t *testing.T) {
+	server := startServer(t)
+	for name, size := range map[string]int{"small": 1000, "large": largeBody + 1} {
+		t.Run(name, func(t *testing.T) {
+			ctx, data, key := soon(t), content(4, size), "run/"+name
+			if err := server.open(t, "results", "").Put(ctx, key, data); err != nil {
+				t.Fatal(err)
+			}
+			line := startProxy(t, server.address, func(_ *proxy, piece []byte) bool { return !bytes.HasPrefix(piece, []byte("PUT ")) })
+			if err := openAt(t, line.endpoint(), "results").Put(ctx, key, data); err != nil {
+				t.Error(err)
+			}
+			if err := openAt(t, line.endpoint(), "results").Put(ctx, key, content(5, size)); !errors.Is(err, ErrExists) {
+				t.Error(err)
+			}
+			wantFailure(t, openAt(t, line.endpoint(), "results").Put(ctx, "run/other", content(5, 1000)), true, "write s3://results/run/other", "cannot be reached")
+		})
+	}
+}
+
 func TestForeignObjectsAreReadToo(t *testing.T) {
 	server := startServer(t)
 	ctx, s := soon(t), server.open(t, "results", "")
