@@ -1,12 +1,10 @@
 package mariadb_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
@@ -155,24 +153,6 @@ func TestBoundsOfMariaDBAreRefusedWithTheNumber(t *testing.T) {
 		}
 	}
 	drivertest.Must(t, searcher.CanSearch(nearest(5, hnsw(), 10_000)))
-}
-
-// A context that is over while a lost connection is opened anew is why the operation failed, whatever the connection says.
-func TestCancelledWhileConnecting(t *testing.T) {
-	config := vectors(t, 1, 1)
-	_, clients := loaded(t, config, 10)
-	var key corpus.KeyBuffer
-	var record drivers.Record
-	for n := range 300 {
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Duration(n%100)*50*time.Microsecond, cancel)
-		err := clients[0].Read(ctx, config.Corpus.Key(&key, 3), &record)
-		if class := drivers.ErrorClassOf(err); err != nil && class != drivers.ClassCancelled {
-			t.Errorf("read %d: class %s of %v", n, class, err)
-		}
-		cancel()
-	}
-	drivertest.Must(t, clients[0].Read(t.Context(), config.Corpus.Key(&key, 3), &record))
 }
 
 // BenchmarkSearch searches 768 dimensions by the driver; cpu-ns/op is what this process used of the CPU for each search.
