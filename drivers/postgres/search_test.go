@@ -129,6 +129,35 @@ func bindWhere(tb testing.TB, config drivers.Config, age int64) *query.Predicate
 	return bound.Where
 }
 
+// A build whose graph outgrows the memory that it may have is a slow one, and the state of the index says why.
+func TestAGraphThatOutgrowsItsMemoryIsRemarked(t *testing.T) {
+	config := vectors(t, 768, 1, 1)
+	endpoint, err := url.Parse(config.Endpoint)
+	drivertest.Must(t, err)
+	values := endpoint.Query()
+	values.Set("maintenance_work_mem", "1MB")
+	endpoint.RawQuery = values.Encode()
+	config.Endpoint = endpoint.String()
+	database, _ := loaded(t, config, 1000)
+	indexer := database.(drivers.Indexer)
+	drivertest.Must(t, indexer.CreateIndex(t.Context(), *hnsw(768)))
+	if state, err := indexer.IndexState(t.Context(), *hnsw(768)); err != nil || !state.Ready || state.Bytes < 1000*768*4 || !strings.Contains(state.Detail, "maintenance_work_mem") {
+		t.Errorf("state %+v, %v", state, err)
+	}
+}
+
+func TestTheVersionOfPgvectorIsReadBack(t *testing.T) {
+	database, _ := loaded(t, vectors(t, 8, 1, 1), 1)
+	settings, err := database.Settings(t.Context())
+	drivertest.Must(t, err)
+	for _, setting := range settings.Values {
+		if setting.Name == "pgvector" && strings.HasPrefix(setting.Value, "0.") {
+			return
+		}
+	}
+	t.Errorf("settings %+v", settings.Values)
+}
+
 // What a search sets would change the plans of scans and single rows.
 func TestSettingsOfASearchStayWithSearches(t *testing.T) {
 	config := vectors(t, 8, 1, 2)
