@@ -20,8 +20,8 @@ var update = flag.Bool("update", false, "write the table of docs/engines.md anew
 const enginesPage = "../../docs/engines.md"
 
 const (
-	tableHead = "| engine | proven against | scans | indexes | full text | batches | read-modify-write | ranges of keys |"
-	tableRule = "|---|---|---|---|---|---|---|---|"
+	tableHead = "| engine | proven against | scans | indexes | full text | nearest neighbours | batches | read-modify-write | ranges of keys |"
+	tableRule = "|---|---|---|---|---|---|---|---|---|"
 )
 
 // TestTheTableOfEnginesIsTrue compares the table of docs/engines.md with what the registrations say of themselves.
@@ -66,7 +66,32 @@ func TestTheTableOfEnginesIsTrue(t *testing.T) {
 // cells are what an engine's registration says of it.
 func cells(t *testing.T, e drivers.Engine) []string {
 	a := e.Abilities()
-	return []string{scans(t, e), indexes(e), fullText(t, e), yes(a.Batch), yes(a.Modify), yes(a.Range)}
+	return []string{scans(t, e), indexes(e), fullText(t, e), nearest(e), yes(a.Batch), yes(a.Modify), yes(a.Range)}
+}
+
+// nearest names the strategies by which the engine searches vectors.
+func nearest(e drivers.Engine) string {
+	searcher, ok := e.Ability.(drivers.Searcher)
+	if !ok {
+		return "–"
+	}
+	var words []string
+	for _, strategy := range query.Strategies {
+		s := &query.Search{ID: "s", Field: query.Path{"vector"}, Metric: query.Cosine, K: 10, Budget: 100}
+		word := string(strategy)
+		if strategy == query.BruteForce {
+			s.Budget, word = 0, "exact"
+		} else {
+			s.Index = &query.Index{Name: "i", Kind: query.Nearest, Paths: []query.Path{s.Field}, Vector: &query.VectorIndex{Strategy: strategy, Metric: s.Metric, Dimensions: 8}}
+		}
+		if searcher.CanSearch(s) == nil {
+			words = append(words, word)
+		}
+	}
+	if len(words) == 0 {
+		return "–"
+	}
+	return strings.Join(words, ", ")
 }
 
 func yes(has bool) string {

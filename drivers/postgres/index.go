@@ -98,7 +98,9 @@ func (d *database) CreateIndex(ctx context.Context, index query.Index) error {
 	if err != nil {
 		return err
 	}
-	return d.control(ctx, "create index "+index.Name, func(conn *pgconn.PgConn) error {
+	delete(d.notices, index.Name)
+	notice := func(text string) { d.notices[index.Name] = text } // such as that a graph outgrows maintenance_work_mem
+	return d.heeding(ctx, "create index "+index.Name, notice, func(conn *pgconn.PgConn) error {
 		_, err := conn.Exec(ctx, sql).ReadAll()
 		switch code := codeOf(err); code {
 		case "42P07": // a relation of the name
@@ -124,7 +126,7 @@ func (d *database) IndexState(ctx context.Context, index query.Index) (state dri
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		state.Exists, state.Ready = true, rows[0][0] == "t"
+		state.Exists, state.Ready, state.Detail = true, rows[0][0] == "t", d.notices[index.Name]
 		state.Bytes, err = strconv.ParseInt(rows[0][1], 10, 64)
 		return err
 	})

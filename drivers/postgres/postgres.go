@@ -133,7 +133,8 @@ type database struct {
 	loadSQL    loadSQL
 	load       drivers.Config
 	logger     *slog.Logger
-	sockets    atomic.Int64 // measured connections
+	notices    map[string]string // what the server remarked on the build of an index, by its name
+	sockets    atomic.Int64      // measured connections
 	closed     atomic.Bool
 }
 
@@ -160,6 +161,7 @@ func open(ctx context.Context, config drivers.Config) (drivers.Database, error) 
 	}
 	d := &database{
 		config: server, tier: config.Tier, corpus: config.Corpus, schema: s, statements: s.statements(), loadSQL: s.loadSQL(), load: config, logger: config.Logger,
+		notices: make(map[string]string),
 	}
 	return d, d.control(ctx, "open", func(conn *pgconn.PgConn) error {
 		rows, err := ask(ctx, conn, "SHOW server_encoding")

@@ -148,11 +148,19 @@ func (d *database) prepareStatements(ctx context.Context, conn *pgconn.PgConn) e
 
 // control runs f on a connection of its own, which is closed after, so that no socket beside the measured ones is open while a leg runs.
 func (d *database) control(ctx context.Context, what string, f func(*pgconn.PgConn) error) error {
+	return d.heeding(ctx, what, nil, f)
+}
+
+// heeding is control with an ear for what the server has to say beside its answers.
+func (d *database) heeding(ctx context.Context, what string, notice func(text string), f func(*pgconn.PgConn) error) error {
 	if d.closed.Load() {
 		return fmt.Errorf("%s: %w", what, drivers.ErrClosed)
 	}
 	config := d.config.Copy()
 	config.RuntimeParams["application_name"] = applicationName + " control"
+	if notice != nil {
+		config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice(n.Message) }
+	}
 	conn, err := d.connect(ctx, config)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
