@@ -108,6 +108,12 @@ func workOf(step plan.Step, engine string) string {
 		return "drop " + indexText(*step.Index)
 	case step.Kind == plan.Truth:
 		return fmt.Sprintf("of %s scans, worked out from the corpus", count(int64(len(step.Scans))))
+	case step.Kind == plan.ExactNeighbours:
+		n := step.Neighbours
+		return fmt.Sprintf("the %d nearest by %s of %s vectors, among all rows and by %d filters, worked out from the corpus", n.K, n.Metric, count(int64(n.Holdout.Count)),
+			len(n.Filters)-1)
+	case step.Search != nil:
+		return searchText(*step.Search)
 	case step.Scan != nil:
 		text := queryText(step.Scan.Query, engine)
 		if step.Scan.Expect != nil {
@@ -125,6 +131,24 @@ func workOf(step plan.Step, engine string) string {
 	return deeds[step.Kind]
 }
 
+// searchText describes a search: "the 10 nearest by cosine in embedding, hnsw with ef_search 64, where number ≤ 500".
+func searchText(search plan.Search) string {
+	q := search.Query
+	text := fmt.Sprintf("the %d nearest by %s in %s, ", q.K, q.Metric, q.Field)
+	switch {
+	case q.Index == nil:
+		text += "every row compared"
+	case search.Target > 0:
+		text += fmt.Sprintf("%s with the smallest %s that reaches a recall of %g", q.Kind(), plan.BudgetName(q.Kind()), search.Target)
+	default:
+		text += fmt.Sprintf("%s with %s %d", q.Kind(), plan.BudgetName(q.Kind()), q.Budget)
+	}
+	if q.Where != nil {
+		text += ", where " + q.Where.String()
+	}
+	return text
+}
+
 // indexText describes an index: "ordered (state, created_at)".
 func indexText(index query.Index) string {
 	fields := make([]string, len(index.Paths))
@@ -132,6 +156,9 @@ func indexText(index query.Index) string {
 		fields[i] = path.String()
 	}
 	kind := string(index.Kind)
+	if index.Vector != nil {
+		kind = string(index.Vector.Strategy)
+	}
 	if index.Raw != "" {
 		kind = index.Raw
 	}

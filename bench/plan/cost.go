@@ -37,7 +37,7 @@ func (p *Plan) Cost(rows int64) Cost {
 			continue
 		case step.Timing != nil:
 			cost.Windows += time.Duration(step.Timing.Warmup) + time.Duration(step.Timing.Window)
-		case step.Kind == IndexBuild, step.Kind == Truth, step.Kind == Analyze, step.Kind == Restore:
+		case step.Kind == IndexBuild, step.Kind == Truth, step.Kind == ExactNeighbours, step.Kind == Analyze, step.Kind == Restore:
 			perRow += rows
 		case step.Timed:
 			cost.Operations += step.Operations()

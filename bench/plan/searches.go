@@ -184,7 +184,7 @@ func (l scanLegs) searchTitle(search Search) string {
 	title := l.scan.ID + " " + l.run.Word
 	switch {
 	case search.Target > 0:
-		title += " at recall " + strings.TrimPrefix(fmt.Sprintf("%.4g", search.Target), "0")
+		title += fmt.Sprintf(" at recall %.4g", search.Target)
 	case search.Query.Index != nil:
 		title += fmt.Sprintf(" %s %d", BudgetName(search.Query.Kind()), search.Query.Budget)
 	}

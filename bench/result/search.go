@@ -2,8 +2,8 @@ package result
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 )
 
 // Search is what a leg asked for that looked for nearest neighbours.
@@ -188,6 +188,7 @@ func searchSection(d *Document) section {
 		of("recall\n(p5)", func(r *Recall) string { return recallText(r.TieAware.P5) }),
 		of("recall\n(min)", func(r *Recall) string { return recallText(r.TieAware.Min) }),
 		of("returned\n(p50)", func(r *Recall) string { return strconv.Itoa(r.ReturnedP50) }),
+		of("short\nanswers", func(r *Recall) string { return percent(r.Short) }),
 		of("empty\nanswers", func(r *Recall) string { return percent(r.Empty) }),
 		ofSpeed("ops/s", func(_ *Leg, m *Measured) string {
 			if m.Throughput == nil {
@@ -204,11 +205,44 @@ func (s *Search) budget() string {
 	if s.Exact() {
 		return "every row"
 	}
-	text := strings.TrimSpace(s.BudgetName + " " + strconv.Itoa(s.Budget))
+	text := s.BudgetName
+	if s.Budget > 0 {
+		text += " " + strconv.Itoa(s.Budget)
+	}
 	if s.Iterative != "" {
 		text += ", " + s.Iterative
 	}
 	return text
+}
+
+// restless says, in one line, which legs began before the rate of their warm-up had come to rest.
+func restless(legs []Leg) []string {
+	var titles []string
+	for _, leg := range legs {
+		if s := leg.Search; s != nil && s.Settled != nil && !*s.Settled && leg.Measured != nil {
+			titles = append(titles, fmt.Sprintf("%s (%s searches)", leg.Title, comma(s.Warmup)))
+		}
+	}
+	if titles == nil {
+		return nil
+	}
+	return []string{"the rate of the warm-up had not come to rest before: " + someOf(titles)}
+}
+
+// warnings says what stands out of the vectors, each once.
+func warnings(legs []Leg) []string {
+	var all []string
+	for _, leg := range legs {
+		if leg.Search == nil {
+			continue
+		}
+		for _, warning := range leg.Search.Warnings {
+			if !slices.Contains(all, warning) {
+				all = append(all, warning)
+			}
+		}
+	}
+	return all
 }
 
 // searchNotes says what the tables leave open of searches.
@@ -218,19 +252,11 @@ func searchNotes(leg *Leg) []string {
 	}
 	r := leg.Measured.Recall
 	var notes []string
-	if s := leg.Search; s != nil {
-		if s.Settled != nil && !*s.Settled {
-			notes = append(notes, fmt.Sprintf("%s: the rate had not come to rest after %s searches of warm-up", leg.Title, comma(s.Warmup)))
-		}
-	}
 	if r.Duplicates > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %s rows came twice in an answer, and count once", leg.Title, comma(r.Duplicates)))
 	}
 	if r.Unscored > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %s answers could not be scored, and are in no figure of recall", leg.Title, comma(r.Unscored)))
-	}
-	if r.Short > 0 {
-		notes = append(notes, fmt.Sprintf("%s: %s of the answers had fewer rows than there are to find: their latency is that of less work", leg.Title, percent(r.Short)))
 	}
 	if r.OrderErrors > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %s rows came before a nearer one", leg.Title, comma(r.OrderErrors)))

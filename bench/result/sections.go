@@ -280,7 +280,7 @@ func rateSection(d *Document) section {
 // workNotes says what the tables leave open of the legs' work: windows that were not steady, indexes whose build was interrupted or whose use cannot be
 // known.
 func (l *layout) workNotes() []string {
-	var notes []string
+	notes := append(warnings(l.doc.Legs), restless(l.doc.Legs)...)
 	for _, leg := range l.doc.Legs {
 		if leg.Measured != nil && leg.Measured.Steady != nil && !leg.Measured.Steady.Steady {
 			s := leg.Measured.Steady

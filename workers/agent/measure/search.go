@@ -64,11 +64,11 @@ func (j *searchJob) prepare(ctx context.Context, leg *result.Leg) (*refusal, err
 		leg.Search.Proof = proof
 	}
 	if j.task.Step.Search.Target > 0 {
-		refused, err := j.findBudget(ctx)
-		leg.Search.Budget = j.search.Budget
-		if refused != nil || err != nil {
+		leg.Search.Budget = 0 // it is not known
+		if refused, err := j.findBudget(ctx); refused != nil || err != nil {
 			return refused, err
 		}
+		leg.Search.Budget = j.search.Budget
 	}
 	if err := j.prepareStatements(ctx); err != nil {
 		return nil, err
