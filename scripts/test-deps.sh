@@ -27,6 +27,17 @@ if [ -z "${DURABENCH_FERRETDB:-}" ] && ! command -v ferretdb >/dev/null 2>&1 && 
 	(cd drivers/mongodb/testdata/ferretdb && go build -trimpath -o "$tools/ferretdb" .)
 fi
 
+# Servers that search vectors, which no Debian before 13 has: a folder with those of Debian 13, made once. The account that a server runs as has to
+# pass through to it, which it may not through root's home.
+trixie=${DURABENCH_TRIXIE:-/var/cache/durabench/trixie}
+trixie_packages=postgresql-17,postgresql-17-pgvector,mariadb-server-core,mariadb-client-core,redis-server
+make_trixie=
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && [ "$(cat "$trixie/made-of" 2>/dev/null)" != "$trixie_packages" ]; then
+	make_trixie=yes
+	command -v mmdebstrap >/dev/null 2>&1 || need="$need mmdebstrap debian-archive-keyring"
+	command -v patchelf >/dev/null 2>&1 || need="$need patchelf"
+fi
+
 if [ -z "$need" ]; then
 	:
 elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
@@ -43,6 +54,32 @@ elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
 else
 	echo "not found, tests that need them will skip:$need"
 	echo "on Debian: apt-get install$need; elsewhere: the packages of PostgreSQL, Redis, MariaDB and Node.js"
+fi
+
+# The packages are taken apart and not installed, and the programs are told to take the folder's own libraries: so they run beside the host's, as any
+# account. bin/ is for PATH.
+if [ -n "$make_trixie" ]; then
+	echo "making a folder of servers of Debian 13"
+	rm -rf "$trixie"
+	mkdir -p "$trixie"
+	mmdebstrap --quiet --variant=extract --mode=root --include="$trixie_packages" --aptopt='Acquire::Languages "none"' --aptopt='APT::Install-Recommends "false"' \
+		--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' trixie "$trixie"
+	chmod 755 "$trixie"
+	for loader in "$trixie"/usr/lib64/ld-linux-*.so.* "$trixie"/usr/lib/ld-linux-*.so.*; do
+		[ ! -e "$loader" ] || break
+	done
+	for library in "$trixie"/usr/lib/*-linux-gnu; do
+		[ ! -d "$library" ] || break
+	done
+	mkdir -p "$trixie/bin"
+	for program in usr/lib/postgresql/17/bin/postgres usr/lib/postgresql/17/bin/initdb usr/sbin/mariadbd usr/bin/mariadb-install-db usr/bin/my_print_defaults usr/bin/resolveip \
+		usr/bin/redis-server; do
+		ln -s "../$program" "$trixie/bin/"
+		file=$(readlink -f "$trixie/$program")
+		case $program in *install-db) continue ;; esac
+		patchelf --set-interpreter "$loader" --force-rpath --set-rpath "$library" "$file"
+	done
+	printf %s "$trixie_packages" >"$trixie/made-of"
 fi
 
 # Valkey is in no Debian before 13; a Python package has its server as one program for any Linux.

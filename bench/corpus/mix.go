@@ -27,6 +27,7 @@ const (
 	domainCentre  = 0x04
 	domainRandom  = 0x05
 	domainShuffle = 0x06
+	domainHoldout = 0x07
 )
 
 // mix is the finaliser of SplitMix64 (Steele, Lea, Flood 2014; constants by Stafford): a bijection of 64-bit words in which every input

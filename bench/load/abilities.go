@@ -19,6 +19,14 @@ type Sorter interface {
 	Kind(slot int) int
 }
 
+// Counter is a Worker that keeps figures of its own beside the leg's, such as the rows that came.
+type Counter interface {
+	Worker
+	// Count is told that the operation just done in slot counts in Result.OK: it has succeeded, its check included, and is not of the warm-up.
+	// It must be quick.
+	Count(slot int)
+}
+
 // Follower is a Worker some of whose operations are followed by others that are timed apart: the writes of a leg that scans. They are in
 // none of the leg's figures but Result.Followed and the error budget. Such a worker makes one operation ready at a time.
 type Follower interface {

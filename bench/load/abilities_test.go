@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -232,5 +233,84 @@ func TestFollowingOperationsHaveTheTimeout(t *testing.T) {
 		followed{every: 10, follow: func(ctx context.Context, _ int) error { return sleep(ctx, time.Minute) }})
 	if err != nil || result.Followed.Failed != 2 || result.Followed.Errors[0].Class != ClassTimeout || result.OK != 20 {
 		t.Errorf("%v: %+v", err, result)
+	}
+}
+
+// The warm-up is not timed: what follows its operations is not either, and only its failures are seen.
+func TestFollowingOperationsOfTheWarmUpAreNotTimed(t *testing.T) {
+	var calls atomic.Int64
+	result, done, err := (&script{do: taking(10 * time.Millisecond)}).following(t, Leg{Warmup: time.Second, Window: 2 * time.Second, Keys: 1000, MaxErrorRate: 1},
+		followed{every: 10, follow: func(ctx context.Context, i int) error {
+			if calls.Add(1) > 6 { // which are over by the middle of the warm-up
+				return sleep(ctx, time.Millisecond)
+			}
+			if i == 1 {
+				return errRefused
+			}
+			return sleep(ctx, 100*time.Millisecond)
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkResult(t, result)
+	f := result.Followed
+	slowest, _ := f.Service.Max()
+	if slowest != 1e6 || f.OK != 2*f.Whole || f.Whole == 0 || f.Whole >= int64(len(done)) || f.Failed == 0 || f.Errors[0].Count != f.Failed {
+		t.Errorf("of %d times: %+v, up to %d ns", len(done), *f, slowest)
+	}
+}
+
+// counting is a worker that counts what it is told to.
+type counting struct {
+	*scripted
+	rows, told *atomic.Int64
+}
+
+func (w counting) Count(int) {
+	w.told.Add(1)
+	w.rows.Add(int64(w.current.number))
+}
+
+// A worker's own figures are of the operations in the leg's: none of the warm-up, and none that failed, whatever for.
+func TestCountersAreToldOfWhatCounts(t *testing.T) {
+	for name, leg := range map[string]Leg{
+		"samples": {Samples: 5000, MaxErrorRate: 1, Verify: VerifyAll},
+		"sampled": {Samples: 5000, MaxErrorRate: 1},
+		"warm-up": {Warmup: time.Second, Window: time.Second, Keys: 1000, MaxErrorRate: 1, Verify: VerifyAll, OperationTimeout: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var rows, told atomic.Int64
+				s := &script{slots: 8, do: func(ctx context.Context, op op) error {
+					switch {
+					case op.number%10 == 3:
+						return errRefused
+					case op.number == 77:
+						time.Sleep(2 * time.Second) // past the timeout, and answered all the same
+						return nil
+					}
+					return sleep(ctx, time.Millisecond)
+				}, check: func(op op) error {
+					if op.number%10 == 5 {
+						return &Mismatch{Want: "this", Got: "that"}
+					}
+					return nil
+				}}
+				leg.Clients, leg.Threads = 2, 1
+				result, err := Run(t.Context(), leg, func(client, thread int) (Worker, error) {
+					inner, err := s.newWorker(client, thread)
+					return counting{inner.(*scripted), &rows, &told}, err
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if result.OK == 0 || result.Failed == 0 || told.Load() != result.OK || rows.Load() == 0 {
+					t.Errorf("%d operations counted, %d succeeded, %d of the warm-up, %d failed", told.Load(), result.OK, result.Warmup, result.Failed)
+				}
+				if leg.Warmup > 0 && result.Warmup == 0 {
+					t.Error("there was no warm-up")
+				}
+			})
+		})
 	}
 }

@@ -38,7 +38,7 @@ func (l *loop) follow(slot int) (more bool) {
 				err = &timeoutError{fmt.Errorf("operation timeout of %v passed: %w", limit, err)}
 			}
 		}
-		l.rec.shard.addFollowing(end-start, err != nil)
+		l.rec.shard.addFollowing(end-start, err != nil, l.warming)
 		if !l.warming {
 			l.last = end
 		}
@@ -46,6 +46,9 @@ func (l *loop) follow(slot int) (more bool) {
 			l.failFollowing(err)
 			break
 		}
+	}
+	if done == n && !l.warming {
+		l.rec.shard.addWhole()
 	}
 	l.follower.Followed(slot, done)
 	return true

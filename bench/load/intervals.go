@@ -30,6 +30,7 @@ type totals struct {
 	checked              int64
 	followed             int64 // following operations that ended, in the warm-up too, failed ones included
 	followFailed         int64
+	whole                int64 // times that all operations following one succeeded, since measuring began
 }
 
 // shard is the part of the intervals that some of the workers write to, under its lock and off the clock. With twice as many shards as
@@ -43,7 +44,7 @@ type shard struct {
 	sealed bool        // the leg's result is made; who comes now comes too late
 
 	lateness, wakes Histogram // since measuring began
-	follow          Histogram // of following operations, those of the warm-up included
+	follow          Histogram // of following operations, since measuring began
 	_               [64]byte
 }
 
@@ -140,18 +141,28 @@ func (s *shard) add(e entry) {
 	}
 }
 
-// addFollowing takes in one following operation, in the warm-up too.
-func (s *shard) addFollowing(ns int64, failed bool) {
+// addFollowing takes in one following operation. Those of the warm-up are counted for the error budget, and not timed.
+func (s *shard) addFollowing(ns int64, failed, warming bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sealed {
 		return
 	}
 	s.totals.followed++
-	if failed {
+	switch {
+	case failed:
 		s.totals.followFailed++
-	} else {
+	case !warming:
 		s.follow.Record(max(ns, 1))
+	}
+}
+
+// addWhole counts an operation all of whose following ones succeeded.
+func (s *shard) addWhole() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.sealed {
+		s.totals.whole++
 	}
 }
 
@@ -183,6 +194,7 @@ func (v *intervals) totals() totals {
 		sum.checked += s.totals.checked
 		sum.followed += s.totals.followed
 		sum.followFailed += s.totals.followFailed
+		sum.whole += s.totals.whole
 		s.mu.Unlock()
 	}
 	return sum

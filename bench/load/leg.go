@@ -151,7 +151,7 @@ type Result struct {
 	Wakes     *Histogram    // the same of those only for which a worker had been waiting: how late the harness itself is
 	Open      *Open         // what became of an open loop's schedule; nil in the closed loop
 	Kinds     []KindResult  // of Sorters' legs, one per Leg.Kinds; they add up to OK and Failed
-	Followed  *KindResult   // of Followers' legs, the warm-up's included
+	Followed  *KindResult   // of Followers' legs; of the warm-up's only the failures
 	Active    int           // workers that ran operations, those of the warm-up left out; less than all when no more would have fitted
 	Intervals []Interval    // one per second since Started, by the second in which an operation ended, without gaps
 	Checked   int64         // answers compared by content, in the warm-up too
@@ -170,6 +170,7 @@ type KindResult struct {
 	OK, Failed int64
 	Service    *Histogram   // of those that succeeded; nil without any
 	Errors     []ErrorCount // of Result.Followed only
+	Whole      int64        // of Result.Followed only: operations all of whose following ones succeeded
 }
 
 // ErrorCount is one class of errors with the first texts seen.

@@ -35,6 +35,7 @@ type loop struct {
 	announcer      Announcer // the worker, when it is one; likewise the others
 	sorter         Sorter
 	follower       Follower
+	counter        Counter
 
 	base      time.Time // of the leg's clock
 	ctx       context.Context
@@ -185,6 +186,9 @@ func (l *loop) loop() {
 			l.last = end
 			if l.sorter != nil {
 				l.rec.kinds[l.rec.n] = uint8(l.sorter.Kind(slot))
+			}
+			if l.counter != nil && !l.warming {
+				l.counter.Count(slot)
 			}
 			full := l.rec.add(end - start)
 			start = end
@@ -386,6 +390,9 @@ func (l *loop) succeed(slot int, start, end int64) {
 	if l.rec.response != nil {
 		// An operation that started before it was meant to has not waited.
 		l.rec.response[l.rec.n] = max(end-min(l.intended, start), 1)
+	}
+	if l.counter != nil && !l.warming {
+		l.counter.Count(slot)
 	}
 	if l.rec.add(end - start) {
 		l.rec.flush()

@@ -52,7 +52,7 @@ func (r *legRun) parts(result *Result, t totals) {
 			result.Active++
 		}
 		if l.follower != nil && result.Followed == nil {
-			result.Followed = &KindResult{Failed: t.followFailed, Errors: r.following.errors()}
+			result.Followed = &KindResult{Failed: t.followFailed, Whole: t.whole, Errors: r.following.errors()}
 		}
 	}
 	if result.Followed != nil {

@@ -169,6 +169,7 @@ func (r *legRun) newLoop(worker Worker, client, thread int) (*loop, error) {
 	l.announcer, _ = worker.(Announcer)
 	l.sorter, _ = worker.(Sorter)
 	l.follower, _ = worker.(Follower)
+	l.counter, _ = worker.(Counter)
 	l.warmer = r.warmer(l.number())
 	shards := r.intervals.shards
 	l.rec.shard = &shards[l.number()%len(shards)]

@@ -128,6 +128,9 @@ func titleOf(leg *Leg) string {
 // single tells whether a leg is one operation, so that it has a time and no rate or percentiles.
 func (l *Leg) single() bool { return l.Kind == "index-build" || l.Kind == "index-drop" }
 
+// showsRate tells whether a rate of the leg's operations stands in tables.
+func (l *Leg) showsRate() bool { return l.Verdict.showsRate() && !l.single() }
+
 // ofMeasured makes a column of a figure that a leg has once, when it was measured.
 func ofMeasured(title string, cell func(*Measured) string) column {
 	return column{title, func(row line) string {
@@ -140,7 +143,7 @@ func ofMeasured(title string, cell func(*Measured) string) column {
 
 func speed() []column {
 	return []column{{"ops/s", func(row line) string {
-		if m := row.leg.Measured; m != nil && m.Throughput != nil && row.leg.Verdict.showsRate() && row.part == "" && !row.leg.single() {
+		if m := row.leg.Measured; m != nil && m.Throughput != nil && row.leg.showsRate() && row.part == "" {
 			return figure(*m.Throughput)
 		}
 		return absent

@@ -75,7 +75,7 @@ func csvFields() []field {
 		{"ok (operations)", measured(func(m *Measured) string { return integer(m.OK) })},
 		{"failed (operations)", measured(func(m *Measured) string { return integer(m.Failed) })},
 		{"throughput (ops/s)", func(_ *Document, l *Leg) string {
-			if l.Measured == nil || !l.Verdict.showsRate() || l.single() {
+			if l.Measured == nil || !l.showsRate() {
 				return ""
 			}
 			return number(l.Measured.Throughput)

@@ -52,13 +52,15 @@ type MatrixCell struct {
 
 // MatrixLeg is one leg of a cell in the few numbers of a headline.
 type MatrixLeg struct {
-	ID      string   `json:"id"`
-	Title   string   `json:"title"`
-	Verdict Verdict  `json:"verdict"`
-	Why     string   `json:"why,omitempty"`
-	Rate    *float64 `json:"rate,omitempty"` // successful operations per second
-	P50     *int64   `json:"p50,omitempty"`  // ns
-	P99     *int64   `json:"p99,omitempty"`  // ns
+	ID      string  `json:"id"`
+	Title   string  `json:"title"`
+	Verdict Verdict `json:"verdict"`
+	Why     string  `json:"why,omitempty"`
+	// Rate, P50 and P99 are there when the tables of the leg's own document show them, Took in their place for a leg that is one operation.
+	Rate *float64 `json:"rate,omitempty"` // successful operations per second
+	P50  *int64   `json:"p50,omitempty"`  // ns
+	P99  *int64   `json:"p99,omitempty"`  // ns
+	Took *int64   `json:"took,omitempty"` // ns
 }
 
 // Take fills in what a cell's own result document says.
@@ -68,16 +70,29 @@ func (c *MatrixCell) Take(d *Document) {
 	c.HostDigest, c.Harness = d.Host.Digest, d.Harness.Version
 	c.Legs = nil
 	for _, leg := range d.Legs {
-		line := MatrixLeg{ID: leg.ID, Title: leg.Title, Verdict: leg.Verdict, Why: leg.Why}
-		if m := leg.Measured; m != nil && leg.Verdict != Failed && leg.Verdict != Invalid { // a wrong answer has no speed
-			line.Rate = m.Throughput
-			if m.Service != nil {
-				p50, p99 := m.Service.P50, m.Service.P99
-				line.P50, line.P99 = &p50, &p99
-			}
-		}
-		c.Legs = append(c.Legs, line)
+		c.Legs = append(c.Legs, headline(&leg))
 	}
+}
+
+// headline returns a leg in the numbers that the tables of its document show, and in no other.
+func headline(l *Leg) MatrixLeg {
+	line := MatrixLeg{ID: l.ID, Title: l.Title, Verdict: l.Verdict, Why: l.Why}
+	m := l.Measured
+	if m == nil {
+		return line
+	}
+	if l.showsRate() {
+		line.Rate = m.Throughput
+	}
+	if m.Service == nil || !l.Verdict.showsLatency() {
+		return line
+	}
+	if l.single() {
+		line.Took = new(m.Service.Max)
+	} else {
+		line.P50, line.P99 = new(m.Service.P50), new(m.Service.P99)
+	}
+	return line
 }
 
 // class is what must be equal for the numbers of two cells to say something about their engines: the rows, the promise that a write is

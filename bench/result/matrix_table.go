@@ -93,9 +93,12 @@ func (g group) legs() (ids []string, titles map[string]string) {
 	return ids, titles
 }
 
-// figure is what a table shows of a leg: operations per second and p99, never without the verdict.
+// figure is what a table shows of a leg: operations per second and p99, or how long its one operation took, never without the verdict.
 func (l MatrixLeg) figure() string {
-	if l.Rate == nil {
+	switch {
+	case l.Took != nil:
+		return briefly(*l.Took) + " " + string(l.Verdict)
+	case l.Rate == nil:
 		return string(l.Verdict)
 	}
 	text := figure(*l.Rate) + " " + string(l.Verdict)
@@ -233,7 +236,7 @@ func WriteMatrixMarkdown(w io.Writer, m *Matrix) error {
 // matrixColumns are the columns of a summary as CSV; latencies are in nanoseconds.
 var matrixColumns = []string{
 	"matrix", "cell_engine", "engine", "version", "workload", "variant", "host", "run", "cell_verdict", "comparable", "tier", "corpus", "rows", "clients",
-	"threads", "leg", "verdict", "ops_per_second", "p50_ns", "p99_ns", "why",
+	"threads", "leg", "verdict", "ops_per_second", "p50_ns", "p99_ns", "took_ns", "why",
 }
 
 // WriteMatrixCSV writes one line for each leg of each cell, and one for each cell without legs. Cells with the same number in "comparable"
@@ -265,7 +268,7 @@ func WriteMatrixCSV(w io.Writer, m *Matrix) error {
 			if leg.Rate != nil {
 				rate = strconv.FormatFloat(*leg.Rate, 'g', -1, 64)
 			}
-			if err := out.Write(append(slices.Clone(fields), leg.ID, string(leg.Verdict), rate, optional(leg.P50), optional(leg.P99), leg.Why)); err != nil {
+			if err := out.Write(append(slices.Clone(fields), leg.ID, string(leg.Verdict), rate, optional(leg.P50), optional(leg.P99), optional(leg.Took), leg.Why)); err != nil {
 				return err
 			}
 		}

@@ -95,6 +95,39 @@ func TestSummaryShowsNoSpeedWithoutItsVerdictAndNoneThatIsWrong(t *testing.T) {
 	}
 }
 
+// What a document's own tables withhold, the summary does not show either.
+func TestSummaryShowsWhatTheDocumentsTablesShow(t *testing.T) {
+	for _, verdict := range []Verdict{Valid, GeneratorLimited, Unverified, Overloaded, Failed, Invalid, Interrupted} {
+		for _, kind := range []string{"read", "scan", "index-build", "index-drop"} {
+			d := fakeDocument()
+			leg := d.Legs[0]
+			leg.Kind, leg.Verdict = kind, verdict
+			d.Legs = []Leg{leg}
+			lines := tableLines(d)
+			shown := func(columns []column, title string) bool {
+				for _, c := range columns {
+					if strings.HasPrefix(c.title, title) {
+						return c.cell(lines[0]) != absent
+					}
+				}
+				t.Fatalf("there is no column %s", title)
+				return false
+			}
+			var cell MatrixCell
+			cell.Take(d)
+			got := cell.Legs[0]
+			rate, p50, p99 := shown(speed(), "ops/s"), shown(latencies(lines), "p50"), shown(latencies(lines), "p99 ")
+			took := !p99 && shown(latencies(lines), "mean")
+			if (got.Rate != nil) != rate || (got.P50 != nil) != p50 || (got.P99 != nil) != p99 || (got.Took != nil) != took {
+				t.Errorf("%s that is %s: %+v, where the table shows ops/s %t, p50 %t, p99 %t, the time alone %t", kind, verdict, got, rate, p50, p99, took)
+			}
+			if text := got.figure(); !strings.Contains(text, string(verdict)) || took != strings.HasPrefix(text, briefly(leg.Measured.Service.Max)) {
+				t.Errorf("%s that is %s is shown as %q", kind, verdict, text)
+			}
+		}
+	}
+}
+
 func TestVerdictOfAMatrixIsTheWorstOfWhatWasNotSkipped(t *testing.T) {
 	for _, test := range []struct {
 		cells []Verdict

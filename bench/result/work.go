@@ -85,7 +85,8 @@ type KindCount struct {
 	Response  *Latency `json:"response,omitempty"`
 }
 
-// Exchanges are the writes of a mixed scan leg: each takes two updates, by which two rows change places in content.
+// Exchanges are the writes of a mixed scan leg: each takes two updates, by which two rows change places in content. Of those in the warm-up
+// only the failures are counted.
 type Exchanges struct {
 	OK      int64        `json:"ok"`
 	Failed  int64        `json:"failed"`

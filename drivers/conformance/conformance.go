@@ -49,6 +49,9 @@ type Harness struct {
 	// Refuses tells which bound scans the engine cannot run while there are no indexes; nil when there are none. A scan that is refused with
 	// drivers.Unsupported where this says no fails the suite.
 	Refuses func(s *query.Scan) bool
+	// RefusesSearch tells which searches the engine refuses, by their metric, their index (its strategy, metric and quantisation), how they go on, and their
+	// filter; nil when there are none. Exactly those are refused.
+	RefusesSearch func(s *query.Search) bool
 	// Lacks says why a peer that stands in for the engine's own server cannot run a scan that the engine can, "" when it can. Such scans are not
 	// tried. Nil for a real server.
 	Lacks func(s *query.Scan) string

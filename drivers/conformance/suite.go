@@ -29,6 +29,7 @@ func (h Harness) parts() []part {
 	_, ranges := e.Ability.(drivers.Ranger)
 	_, modifies := e.Ability.(drivers.Modifier)
 	_, indexes := e.DatabaseAbility.(drivers.Indexer)
+	_, searches := e.Ability.(drivers.Searcher)
 	tests := []part{
 		{"Registration", testRegistration},
 		{"Version", testVersion},
@@ -79,6 +80,7 @@ func (h Harness) parts() []part {
 		{ranges, []part{{"Ranges", testRanges}}},
 		{modifies, []part{{"Modify", testModify}}},
 		{modifies && h.NotAtomic == "", []part{{"ModifyAtOnce", testModifyAtOnce}}},
+		{searches, []part{{"Searches", testSearches}}},
 		{indexes, []part{{"Indexes", testIndexes}, {"UniqueIndexes", testUniqueIndexes}, {"IndexMistakes", testIndexMistakes}}},
 	} {
 		if some.concern {

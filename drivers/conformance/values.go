@@ -241,12 +241,15 @@ func setEdge(row *corpus.Row, f *corpus.Field, cell *corpus.Value, i int, n *int
 }
 
 // testVectors stores vectors as content; searching them is another ability.
-func testVectors(t *testing.T, h Harness) {
+func testVectors(t *testing.T, h Harness) { storeVectors(t, h) }
+
+// storeVectors stores vectors with every float32 that could be mistaken, on a database that the tweaks change.
+func storeVectors(t *testing.T, h Harness, tweaks ...tweak) {
 	components := []float32{0, 1, -1, 0.1, -0.3, math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32, math.Float32frombits(0x00800000), 1e-20, 16777217}
 	for _, dim := range []int{1, 3, 768} {
 		t.Run(fmt.Sprint(dim), func(t *testing.T) {
 			value := map[string]any{"embedding": fmt.Sprintf("vector:%d", dim), "near": "vector:8:clustered:4"}
-			s := h.open(t, makeCorpus(t, value, corpus.KeyInteger, false))
+			s := h.open(t, makeCorpus(t, value, corpus.KeyInteger, false), tweaks...)
 			c := s.caller(0)
 			for i := range 3 {
 				c.fill(func(name string, row *corpus.Row, cell *corpus.Value) {

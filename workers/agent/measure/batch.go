@@ -17,12 +17,12 @@ import (
 // content; what is written is read back and counted after the leg.
 func (s *session) batch(ctx context.Context, task agent.Task) agent.Outcome {
 	step := task.Step
-	j := &batchJob{session: s, step: step}
-	w := work{worker: j.worker, report: j.report, prepare: j.prepare, per: int64(step.Batch.Size)}
+	j := &batchJob{session: s, step: step, failed: newTouched(uint64(s.rowsOf(step)))}
+	w := work{worker: j.worker, report: j.report, prepare: j.prepare}
 	if step.Batch.Operation != plan.Read {
 		w.checksLater = true
 		w.back = &readback{samples: s.rowsOf(step), version: step.Version, absent: step.Batch.Operation == plan.Delete}
-		w.gone = step.Batch.Operation == plan.Delete
+		w.adds, w.removes, w.doubtful = step.Batch.Operation == plan.Create, step.Batch.Operation == plan.Delete, j.failed
 		w.rows = rowsAfter(step, s.setup.Spec.Samples)
 	}
 	return s.leg(ctx, task, w)
@@ -46,6 +46,7 @@ func rowsAfter(step plan.Step, samples int64) *int64 {
 type batchJob struct {
 	session *session
 	step    plan.Step
+	failed  *touched // rows of batches that failed
 
 	lock    sync.Mutex // workers are made several at a time
 	workers []*batchWorker
@@ -101,7 +102,8 @@ type batchWorker struct {
 	answer  drivers.Answer
 	seen    []bool
 
-	requests, bytes int64 // of batches that succeeded
+	asked           int   // requests of the last batch
+	requests, bytes int64 // of all that count
 }
 
 // Slots is one: a batch takes its time, and its rows take memory.
@@ -141,30 +143,36 @@ func (w *batchWorker) Announce(_ int, check bool) bool {
 
 // Do runs the batch.
 func (w *batchWorker) Do(ctx context.Context, _ int) error {
-	var requests int
 	var err error
 	switch w.job.step.Batch.Operation {
 	case plan.Create:
-		requests, err = w.client.CreateBatch(ctx, w.keys, w.rows)
+		w.asked, err = w.client.CreateBatch(ctx, w.keys, w.rows)
 	case plan.Update:
-		requests, err = w.client.UpdateBatch(ctx, w.keys, w.rows)
+		w.asked, err = w.client.UpdateBatch(ctx, w.keys, w.rows)
 	case plan.Delete:
-		requests, err = w.client.DeleteBatch(ctx, w.keys)
+		w.asked, err = w.client.DeleteBatch(ctx, w.keys)
 	case plan.Read:
-		requests, err = w.client.ReadBatch(ctx, w.keys, &w.answer)
+		w.asked, err = w.client.ReadBatch(ctx, w.keys, &w.answer)
 		if err == nil && w.answer.Rows != int64(len(w.keys)) {
 			return &load.Mismatch{
 				Whole: true, Column: "rows of the batch", Want: fmt.Sprint(len(w.keys)), Got: fmt.Sprintf("%d, of the batch from row %d on", w.answer.Rows, w.first),
 			}
 		}
-		w.bytes += w.answer.Size
 	default:
 		return fmt.Errorf("there is no batch of %q", w.job.step.Batch.Operation)
 	}
-	if err == nil {
-		w.requests += int64(requests)
+	if err != nil {
+		for i := range w.keys {
+			w.job.failed.add(w.first + uint64(i))
+		}
 	}
 	return err
+}
+
+// Count adds up what the batch has asked and brought.
+func (w *batchWorker) Count(int) {
+	w.requests += int64(w.asked)
+	w.bytes += w.answer.Size
 }
 
 // Check compares every row of the answer: each of the batch's rows must be there once, with its content.

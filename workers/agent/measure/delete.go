@@ -11,14 +11,16 @@ import (
 func (s *session) delete(ctx context.Context, task agent.Task) agent.Outcome {
 	step := task.Step
 	slots := keySlots(step.Clients * step.Threads)
+	failed := newTouched(uint64(step.Samples))
 	left := s.setup.Spec.Samples - step.Samples
 	return s.leg(ctx, task, work{
 		worker: func(client int) load.Worker {
-			return &remover{corpus: s.corpus, client: s.database.clients[client], slots: make([]keySlot, slots)}
+			return &remover{corpus: s.corpus, client: s.database.clients[client], slots: make([]keySlot, slots), failed: failed}
 		},
 		checksLater: true,
 		back:        &readback{samples: step.Samples, absent: true},
 		rows:        &left,
-		gone:        true,
+		removes:     true,
+		doubtful:    failed,
 	})
 }

@@ -25,7 +25,6 @@ type pairs struct {
 	begun  atomic.Int64
 	ended  atomic.Int64
 	broken atomic.Int64 // exchanges that failed in the middle: what their rows hold is not known
-	done   atomic.Int64
 }
 
 // The state of a pair.
@@ -79,7 +78,6 @@ func (p *pairs) give(pair uint64, state uint32, well bool) {
 	state |= pairTouched
 	if well {
 		state ^= pairSwapped
-		p.done.Add(1)
 	} else {
 		state |= pairBroken
 		p.broken.Add(1)
@@ -149,9 +147,9 @@ func (w *exchanger) Followed(_, done int) { w.job.pairs.give(w.pair, w.state, do
 
 // reportExchanges tells what became of the exchanges.
 func (j *scanJob) reportExchanges(measured *load.Result, leg *result.Leg) {
-	x := &result.Exchanges{OK: j.pairs.done.Load(), Failed: j.pairs.broken.Load()}
+	x := &result.Exchanges{Failed: j.pairs.broken.Load()}
 	if f := measured.Followed; f != nil {
-		// Those of the warm-up are done and counted, only not timed.
+		x.OK = f.Whole
 		x.Update, _ = result.LatencyFrom(f.Service)
 		for _, class := range f.Errors {
 			x.Errors = append(x.Errors, result.ErrorCount(class))

@@ -82,12 +82,25 @@ type faultyClient struct {
 	calls  atomic.Int64
 }
 
+// hides does a write, and says so or not: one in twenty it does and calls failed, and the next one it calls done and does not.
+func (c *faultyClient) hides(write func() error) error {
+	switch c.calls.Add(1) % 20 {
+	case 1:
+		return errors.Join(write(), errors.New("connection reset"))
+	case 2:
+		return nil
+	}
+	return write()
+}
+
 func (c *faultyClient) Create(ctx context.Context, key corpus.Key, row *corpus.Row) error {
 	switch {
 	case c.fault == "lost create" && c.calls.Add(1)%10 == 0:
 		return nil // acknowledged, and not there
 	case c.fault == "some creates fail" && c.calls.Add(1)%100 == 0:
 		return errors.New("server is busy")
+	case c.fault == "failures hide losses":
+		return c.hides(func() error { return c.Client.Create(ctx, key, row) })
 	case c.fault == "create fails":
 		return errors.New("disk is full")
 	case c.fault == "slow":
@@ -118,15 +131,21 @@ func (c *faultyClient) Read(ctx context.Context, key corpus.Key, rec *drivers.Re
 }
 
 func (c *faultyClient) Update(ctx context.Context, key corpus.Key, row *corpus.Row) error {
-	if c.fault == "stale update" {
+	switch c.fault {
+	case "stale update":
 		return nil // acknowledged, and not done
+	case "failures hide losses":
+		return c.hides(func() error { return c.Client.Update(ctx, key, row) })
 	}
 	return c.Client.Update(ctx, key, row)
 }
 
 func (c *faultyClient) Delete(ctx context.Context, key corpus.Key) error {
-	if c.fault == "lost delete" && c.calls.Add(1)%10 == 0 {
+	switch {
+	case c.fault == "lost delete" && c.calls.Add(1)%10 == 0:
 		return nil
+	case c.fault == "failures hide losses":
+		return c.hides(func() error { return c.Client.Delete(ctx, key) })
 	}
 	return c.Client.Delete(ctx, key)
 }

@@ -35,7 +35,8 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		return &faultySQLDatabase{sqlDatabase: database.(sqlDatabase)}, nil
+		server, _ := faultyServers.LoadOrStore(config.Dir, &faultyServer{})
+		return &faultySQLDatabase{sqlDatabase: database.(sqlDatabase), faultyServer: server.(*faultyServer), corpus: config.Corpus}, nil
 	}
 	drivers.Register(base)
 }
@@ -59,19 +60,42 @@ type (
 	}
 )
 
-type faultySQLDatabase struct {
-	sqlDatabase
-	fault atomic.Value // string
-	calls atomic.Int64 // since the fault was set
+// faultyServer is what goes on at the server, whether or not there is an agent.
+type faultyServer struct {
+	fault    atomic.Value // string
+	calls    atomic.Int64 // since the fault was set
+	analyses atomic.Int64
+
 	lock  sync.Mutex
 	built error
 	ends  chan struct{} // of a build behind the call's back
 }
 
+// faultyServers has the servers by their directories.
+var faultyServers sync.Map
+
 // is tells whether the fault is that one.
-func (d *faultySQLDatabase) is(fault string) bool {
-	f, _ := d.fault.Load().(string)
+func (s *faultyServer) is(fault string) bool {
+	f, _ := s.fault.Load().(string)
 	return f == fault
+}
+
+type faultySQLDatabase struct {
+	sqlDatabase
+	*faultyServer
+	corpus *corpus.Corpus
+}
+
+func (d *faultySQLDatabase) Prepare(ctx context.Context) error {
+	if d.is("prepare fails") {
+		return errors.New("disk is full")
+	}
+	return d.sqlDatabase.Prepare(ctx)
+}
+
+func (d *faultySQLDatabase) Analyze(ctx context.Context) error {
+	d.analyses.Add(1)
+	return d.sqlDatabase.Analyze(ctx)
 }
 
 func (d *faultySQLDatabase) Client(ctx context.Context, i int) (drivers.Client, error) {
@@ -153,6 +177,15 @@ func (c *faultySQLClient) PrepareScan(ctx context.Context, s *query.Scan) (drive
 }
 
 func (c *faultySQLClient) Scan(ctx context.Context, statement drivers.Statement, answer *drivers.Answer) error {
+	if c.on.is("scans fail and a row is lost") {
+		if calls := c.on.calls.Add(1); calls%4 == 0 {
+			var buffer corpus.KeyBuffer
+			if err := c.sqlClient.Delete(ctx, c.on.corpus.Key(&buffer, 0)); calls == 4 && err != nil {
+				return err
+			}
+			return errors.New("server is busy")
+		}
+	}
 	err := c.sqlClient.Scan(ctx, statement, answer)
 	if c.on.calls.Add(1) > 2 && c.on.is("wrong later") { // when the whole answer was checked, and the first on the clock
 		answer.Rows, answer.Count = answer.Rows-1, answer.Count-1
@@ -213,8 +246,11 @@ func (c *faultySQLClient) Modify(ctx context.Context, key corpus.Key, rec *drive
 
 func (c *faultySQLClient) Range(ctx context.Context, from corpus.Key, most int64, answer *drivers.Answer) error {
 	err := c.sqlClient.Range(ctx, from, most, answer)
-	if c.on.is("range with a gap") && answer.Rows > 1 {
+	switch {
+	case c.on.is("range with a gap") && answer.Rows > 1:
 		answer.Rows--
+	case c.on.is("some ranges too long") && c.on.calls.Add(1)%3 == 0:
+		answer.Rows++
 	}
 	return err
 }
@@ -230,8 +266,16 @@ func (c *faultySQLClient) DecodeRange(answer *drivers.Answer, each func(corpus.K
 }
 
 func (c *faultySQLClient) CreateBatch(ctx context.Context, keys []corpus.Key, rows []*corpus.Row) (int, error) {
-	if c.on.is("short batch") {
+	switch {
+	case c.on.is("short batch"):
 		keys, rows = keys[1:], rows[1:]
+	case c.on.is("a batch fails and a row is lost"):
+		switch c.on.calls.Add(1) {
+		case 1:
+			return 1, errors.New("connection reset")
+		case 2:
+			keys, rows = keys[1:], rows[1:]
+		}
 	}
 	return c.sqlClient.CreateBatch(ctx, keys, rows)
 }
@@ -251,11 +295,16 @@ func (c *faultySQLClient) UpdateBatch(ctx context.Context, keys []corpus.Key, ro
 	return c.sqlClient.UpdateBatch(ctx, keys, rows)
 }
 
+// server returns the server of a run on the faulty engine.
+func (r *run) server() *faultyServer {
+	server, _ := faultyServers.LoadOrStore(r.dir, &faultyServer{})
+	return server.(*faultyServer)
+}
+
 // set makes the engine go wrong from now on.
 func (r *run) set(fault string) {
-	d := r.session.database.Database.(*faultySQLDatabase)
-	d.calls.Store(0)
-	d.fault.Store(fault)
+	r.server().calls.Store(0)
+	r.server().fault.Store(fault)
 }
 
 // workload returns a run of a workload file.

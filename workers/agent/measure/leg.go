@@ -34,10 +34,10 @@ type work struct {
 	back *readback
 	// rows is how many rows there must be after the leg when none of its operations failed; nil when they are not counted.
 	rows *int64
-	// per is how many rows an operation writes, 0 for one.
-	per int64
-	// gone tells that failed operations leave rows too many, not too few.
-	gone bool
+	// adds and removes tell that an operation changes the number of rows.
+	adds, removes bool
+	// doubtful are the rows on which writing operations of the leg failed, which may have been carried out or not; nil when it has none.
+	doubtful *touched
 }
 
 // refusal is why a leg is not timed.
@@ -193,12 +193,19 @@ func (s *session) verify(ctx context.Context, task agent.Task, w work, leg *resu
 			return err
 		}
 		if rows != nil {
-			m.RowsAfter, m.RowsWanted = rows, wantedAfter(*w.rows, *rows, m.Failed*max(w.per, 1), w.gone)
+			low, high := *w.rows, *w.rows
+			switch {
+			case w.adds:
+				low -= w.doubtful.count()
+			case w.removes:
+				high += w.doubtful.count()
+			}
+			m.RowsAfter, m.RowsWanted = rows, wantedAfter(*w.rows, *rows, low, high)
 		}
 	}
 	if w.back != nil {
 		back := *w.back
-		back.excused = m.Failed * max(w.per, 1)
+		back.doubtful = w.doubtful
 		task.Say("reading rows back")
 		found, err := s.readBack(ctx, back, s.verification())
 		found.into(m)
@@ -222,13 +229,9 @@ func (f findings) into(m *result.Measured) {
 	}
 }
 
-// wantedAfter is how many rows there must be after a leg. Of operations that failed nobody knows whether they were carried out, so with
-// them every number in a range is right; the one that was counted is taken when it is in it.
-func wantedAfter(want, counted, failed int64, gone bool) *int64 {
-	low, high := want-failed, want
-	if gone {
-		low, high = want, want+failed
-	}
+// wantedAfter is how many rows there must be after a leg. Of operations that failed nobody knows whether they were carried out, so where these
+// add or remove rows every number in a range is right; the one that was counted is taken when it is in it.
+func wantedAfter(want, counted, low, high int64) *int64 {
 	if low <= counted && counted <= high {
 		want = counted
 	}

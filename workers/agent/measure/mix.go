@@ -17,12 +17,19 @@ import (
 
 // mix runs operations of several kinds, drawn by their weights, each on a row drawn by the leg's distribution from those that are there.
 func (s *session) mix(ctx context.Context, task agent.Task) agent.Outcome {
+	return s.leg(ctx, task, s.mixWork(task))
+}
+
+// mixWork is what a mixed leg does.
+func (s *session) mixWork(task agent.Task) work {
 	j := &mixJob{session: s, task: task, random: corpus.NewRandom(s.setup.Spec.Seed, "mix")}
+	answers := false
 	for _, weight := range task.Step.Mix.Weights {
 		j.kinds = append(j.kinds, string(weight.Operation))
 		j.total += weight.Weight
+		answers = answers || weight.Operation != plan.Update && weight.Operation != plan.Insert
 	}
-	return s.leg(ctx, task, work{prepare: j.prepare, worker: j.worker, kinds: j.kinds, report: j.report, verify: j.verify})
+	return work{prepare: j.prepare, worker: j.worker, kinds: j.kinds, report: j.report, verify: j.verify, checksLater: !answers}
 }
 
 // mixJob is the work of a mixed leg.
@@ -76,7 +83,9 @@ func (j *mixJob) prepare(ctx context.Context, leg *result.Leg) (*refusal, error)
 		return nil, &problem{agent.ErrorSpec, err}
 	}
 	j.stirred, j.touched, j.checks = newStirred(rows, step.Version), newTouched(rows), newChecks(s.corpus)
-	s.pairs, s.stirred = nil, j.stirred
+	if writes {
+		s.pairs, s.stirred = nil, j.stirred
+	}
 	workers := step.Clients * step.Threads
 	j.slots = keySlots(workers)
 	if writes {
@@ -128,15 +137,15 @@ func (j *mixJob) report(measured *load.Result, leg *result.Leg) {
 	if measured.Stopped == load.StoppedStuck {
 		return // some worker may still run
 	}
-	var received, bytes int64
+	var rows, bytes int64
 	for _, w := range j.workers {
 		w.settle()
-		received, bytes = received+w.received, bytes+w.bytes
+		rows, bytes = rows+w.rows, bytes+w.bytes
 	}
 	n := j.touched.count()
 	leg.Measured.Touched = &n
 	if j.ranges != nil {
-		leg.Measured.Rows, leg.Measured.Bytes = &received, &bytes
+		leg.Measured.Rows, leg.Measured.Bytes = &rows, &bytes
 	}
 }
 
@@ -152,7 +161,8 @@ func (j *mixJob) verify(ctx context.Context, leg *result.Leg) error {
 		}
 		if counted != nil {
 			m.RowsAfter = counted
-			m.RowsWanted = wantedAfter(int64(j.stirred.rows)+int64(len(added))+uncertain, *counted, uncertain, false)
+			most := int64(j.stirred.rows) + int64(len(added)) + uncertain
+			m.RowsWanted = wantedAfter(most, *counted, most-uncertain, most)
 		}
 	}
 	verify := s.verification()

@@ -34,9 +34,8 @@ type mixWorker struct {
 	record   drivers.Record
 	answer   drivers.Answer
 
-	spare    []uint64 // rows to add that no operation has begun to
-	received int64    // rows, by ranges that came back
-	bytes    int64
+	spare       []uint64 // rows to add that no operation has begun to
+	rows, bytes int64    // that the ranges brought which count
 }
 
 // Slots is how many operations are made ready at once.
@@ -127,8 +126,6 @@ func (w *mixWorker) Do(ctx context.Context, slot int) error {
 		if s.err = w.ranger.Range(ctx, s.key, s.length, &w.answer); s.err != nil {
 			return s.err
 		}
-		w.received += w.answer.Rows
-		w.bytes += w.answer.Size
 		if w.answer.Rows < 1 || w.answer.Rows > s.length {
 			return &load.Mismatch{Whole: true, Column: "rows of a range", Want: fmt.Sprintf("1 to %d", s.length), Got: fmt.Sprint(w.answer.Rows)}
 		}
@@ -155,11 +152,19 @@ func (w *mixWorker) Check(slot int) error {
 	return load.ErrUnchecked
 }
 
-// rangingWorker is a mixWorker that also reads ranges, whose answers are kept only when they will be checked.
+// rangingWorker is a mixWorker that also reads ranges, whose answers are kept only when they will be checked. What comes is counted.
 type rangingWorker struct{ *mixWorker }
 
 // Announce has the answer kept that will be compared.
 func (w *rangingWorker) Announce(slot int, check bool) bool {
 	w.answer.Keep = check && w.slots[slot].operation == plan.ScanRange
 	return check
+}
+
+// Count adds up what a range has brought.
+func (w *rangingWorker) Count(slot int) {
+	if w.slots[slot].operation == plan.ScanRange {
+		w.rows += w.answer.Rows
+		w.bytes += w.answer.Size
+	}
 }

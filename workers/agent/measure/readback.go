@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/durabench/durabench/bench/load"
@@ -29,8 +28,8 @@ type readback struct {
 	absent bool
 	// tail is how many of the last rows a sample has beside those that are spread over all.
 	tail int64
-	// excused is how many rows may be as they were before, because the leg's own operations on as many failed.
-	excused int64
+	// doubtful are rows that may be as they were before as well, because the leg's own operations on them failed; nil when there are none.
+	doubtful *touched
 }
 
 // findings is what a readback found.
@@ -54,7 +53,6 @@ func (s *session) readBack(ctx context.Context, rb readback, verify load.Verify)
 	if verify == load.VerifyNone || rows == 0 {
 		return findings{}, nil
 	}
-	stale := new(atomic.Int64)
 	checks := newChecks(s.corpus)
 	workers := s.setup.Spec.Clients * threads
 	found, err := load.Run(ctx, load.Leg{
@@ -66,7 +64,7 @@ func (s *session) readBack(ctx context.Context, rb readback, verify load.Verify)
 			reader: reader{
 				corpus: s.corpus, client: s.database.clients[client], checks: checks, version: rb.version, slots: make([]keySlot, keySlots(workers)),
 			},
-			of: rb, spread: uint64(rows - tail), stale: stale,
+			of: rb, spread: uint64(rows - tail),
 		}, nil
 	})
 	if err != nil {
@@ -78,12 +76,6 @@ func (s *session) readBack(ctx context.Context, rb readback, verify load.Verify)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return f, fmt.Errorf("read back: %w", cause)
-	}
-	if n := stale.Load(); n > rb.excused {
-		f.wrong += n
-		f.examples = append(f.examples, load.Mismatch{
-			Want: fmt.Sprintf("at most %d rows as they were before the leg", rb.excused), Got: fmt.Sprintf("%d of %d rows", n, found.Checked),
-		})
 	}
 	return f, nil
 }
@@ -102,8 +94,7 @@ type backReader struct {
 	reader
 	of     readback
 	spread uint64 // how many are spread over all; those read back after them are the last ones
-	stale  *atomic.Int64
-	there  bool // the last read found a row
+	there  bool   // the last read found a row
 }
 
 // Ready makes the key of the n-th of the rows that are read back.
@@ -129,33 +120,32 @@ func (b *backReader) Do(ctx context.Context, slot int) error {
 	return err
 }
 
-// Check compares what was found with what the leg must have left. A row that is as it was before the leg is counted apart while
-// operations of the leg failed, as it may be one of those.
+// Check compares what was found with what the leg must have left. A row may be as it was before the leg when the operation on it failed.
 func (b *backReader) Check(slot int) error {
 	index := b.slots[slot].index
 	switch {
 	case b.of.absent && !b.there:
 		return nil
 	case b.of.absent:
-		return b.before(&load.Mismatch{Index: index, Want: "no row", Got: "a row that was deleted"})
+		return b.before(index, &load.Mismatch{Index: index, Want: "no row", Got: "a row that was deleted"})
 	case !b.there:
-		return b.before(&load.Mismatch{Index: index, Want: fmt.Sprintf("row %d, version %d", index, b.version), Got: "no row"})
+		return b.before(index, &load.Mismatch{Index: index, Want: fmt.Sprintf("row %d, version %d", index, b.version), Got: "no row"})
 	}
 	wrong, stale := b.checks.compare(b.client, &b.record, index, b.version)
 	switch {
 	case wrong == nil:
 		return nil
 	case stale:
-		return b.before(wrong)
+		return b.before(index, wrong)
 	default:
 		return wrong
 	}
 }
 
-func (b *backReader) before(wrong *load.Mismatch) error {
-	if b.of.excused == 0 {
-		return wrong
+// before takes a row that is as it was before the leg, and returns what is wrong when it must not be.
+func (b *backReader) before(index uint64, wrong *load.Mismatch) error {
+	if b.of.doubtful != nil && b.of.doubtful.has(index) {
+		return nil
 	}
-	b.stale.Add(1)
-	return nil
+	return wrong
 }

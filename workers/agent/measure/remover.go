@@ -12,6 +12,7 @@ type remover struct {
 	corpus *corpus.Corpus
 	client drivers.Client
 	slots  []keySlot
+	failed *touched // rows
 }
 
 // Slots is how many keys are made before their rows are deleted.
@@ -27,7 +28,11 @@ func (r *remover) Ready(slot int, index uint64) error {
 
 // Do deletes the row.
 func (r *remover) Do(ctx context.Context, slot int) error {
-	return r.client.Delete(ctx, r.slots[slot].key)
+	err := r.client.Delete(ctx, r.slots[slot].key)
+	if err != nil {
+		r.failed.add(r.slots[slot].index)
+	}
+	return err
 }
 
 // Check has nothing to look at: the keys are asked for again after the leg.

@@ -32,7 +32,6 @@ func (s *session) scan(ctx context.Context, task agent.Task) agent.Outcome {
 	w := work{prepare: j.prepare, worker: j.worker, report: j.report}
 	if task.Step.Scan.WriteRatio > 0 {
 		j.pairs = newPairs(s.rowsOf(task.Step), s.setup.Spec.Seed)
-		s.pairs, s.stirred = j.pairs, nil
 		rows := s.rowsOf(task.Step)
 		w.rows = &rows
 		w.verify = j.verifyExchanges
@@ -87,7 +86,13 @@ func (j *scanJob) prepare(ctx context.Context, leg *result.Leg) (*refusal, error
 			}, nil
 		}
 	}
-	return j.checkBefore(ctx, leg)
+	if refused, err := j.checkBefore(ctx, leg); refused != nil || err != nil {
+		return refused, err
+	}
+	if j.pairs != nil {
+		s.pairs, s.stirred = j.pairs, nil // not before: what an execution that was lost has exchanged is not known
+	}
+	return nil, nil
 }
 
 // findExpected works out, or looks up, what the scan is to answer.

@@ -21,7 +21,8 @@ type scanWorker struct {
 	answer    drivers.Answer
 	before    int64 // exchanges that had ended when the scan began
 
-	scans, rows, bytes int64 // of scans that came back
+	came, size  int64 // rows and bytes of the last answer
+	rows, bytes int64 // of all that count
 }
 
 // worker makes the worker of one client's thread. Its number among all decides whether it may keep answers.
@@ -63,15 +64,19 @@ func (w *scanWorker) Do(ctx context.Context, _ int) error {
 	if err := w.scanner.Scan(ctx, w.statement, &w.answer); err != nil {
 		return err
 	}
-	w.scans++
-	w.rows += w.answer.Rows
-	w.bytes += w.answer.Size
+	w.came, w.size = w.answer.Rows, w.answer.Size
 	if number := w.job.number(&w.answer); w.job.want >= 0 && number != w.job.want {
 		if wrong := w.job.compareNumber(number, w.slack()); wrong != nil {
 			return mismatchOf(wrong.(*query.Wrong))
 		}
 	}
 	return nil
+}
+
+// Count adds up what the scan has brought.
+func (w *scanWorker) Count(int) {
+	w.rows += w.came
+	w.bytes += w.size
 }
 
 // slack is by how many rows the answer may be off: the exchanges that were in flight at some time during the scan, and those that were broken off.
@@ -164,18 +169,16 @@ func mismatchOf(w *query.Wrong) *load.Mismatch {
 	return &load.Mismatch{Whole: w.Whole, Index: w.Index, Column: w.Column, Want: w.Want, Got: w.Got}
 }
 
-// report adds up what the workers received. In a windowed leg it is the mean of an operation, the warm-up's included, times those recorded.
+// report adds up what the workers received.
 func (j *scanJob) report(measured *load.Result, leg *result.Leg) {
 	if measured.Stopped == load.StoppedStuck {
 		return // some worker may still run
 	}
-	var scans, rows, bytes int64
+	var rows, bytes int64
 	for _, w := range j.workers {
-		scans, rows, bytes = scans+w.scans, rows+w.rows, bytes+w.bytes
+		rows, bytes = rows+w.rows, bytes+w.bytes
 	}
-	if scans > 0 {
-		share := float64(measured.OK) / float64(scans)
-		rows, bytes = int64(float64(rows)*share+0.5), int64(float64(bytes)*share+0.5)
+	if measured.OK > 0 {
 		leg.Measured.Rows, leg.Measured.Bytes = &rows, &bytes
 	}
 	if j.pairs != nil {

@@ -23,6 +23,12 @@ func (t *touched) add(row uint64) {
 	}
 }
 
+// has tells whether a row is among them.
+func (t *touched) has(row uint64) bool {
+	bits, bit := t.pieces.find(row/bitRows), row%bitRows
+	return bits != nil && bits[bit/64].Load()&(uint64(1)<<(bit%64)) != 0
+}
+
 // count returns how many rows there are.
 func (t *touched) count() (n int64) {
 	t.pieces.all(func(_ uint64, piece *rowBits) {

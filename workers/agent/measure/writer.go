@@ -15,6 +15,7 @@ type writer struct {
 	write   write
 	version uint32
 	slots   []rowSlot
+	failed  *touched // rows
 }
 
 // Slots is how many rows are made before they are written.
@@ -32,7 +33,11 @@ func (w *writer) Ready(slot int, index uint64) error {
 // Do writes the row.
 func (w *writer) Do(ctx context.Context, slot int) error {
 	s := &w.slots[slot]
-	return w.write(ctx, s.key, &s.row)
+	err := w.write(ctx, s.key, &s.row)
+	if err != nil {
+		w.failed.add(s.index)
+	}
+	return err
 }
 
 // Check has nothing to look at: what was written is read back after the leg.
