@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
@@ -124,4 +125,43 @@ func Vector(number, dimensions int) []float32 {
 		vector[i] = float32(math.Sin(float64(number+1) * (float64(i) + 1.37) * 1.6180339887))
 	}
 	return vector
+}
+
+// Unordered is Prepared for an index whose vectors are shortened, so that its order is another.
+func (rows Rows) Unordered(tb testing.TB, c *corpus.Corpus, searcher drivers.Searcher, statement drivers.Statement, s *query.Search, vector []float32) {
+	tb.Helper()
+	matching := 0
+	for _, row := range rows {
+		if query.Matches(s.Where, row) {
+			matching++
+		}
+	}
+	var answer drivers.Answer
+	Must(tb, searcher.Search(tb.Context(), statement, vector, &answer))
+	seen := make(map[string]bool)
+	Must(tb, searcher.DecodeSearch(statement, &answer, func(key corpus.Key) error {
+		if row := rows[key.String()]; row == nil || seen[key.String()] || !query.Matches(s.Where, row) {
+			return fmt.Errorf("%s: row %q is none, or does not match, or is there twice", s, key)
+		}
+		seen[key.String()] = true
+		return nil
+	}))
+	if len(seen) != min(s.K, matching) {
+		tb.Errorf("%s where %s: %d rows of %d", s, s.Where, len(seen), min(s.K, matching))
+	}
+}
+
+// Ready waits until an index serves.
+func Ready(tb testing.TB, database drivers.Database, index query.Index) drivers.IndexState {
+	tb.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		state, err := database.(drivers.Indexer).IndexState(tb.Context(), index)
+		Must(tb, err)
+		if state.Exists && state.Ready && state.How != "" {
+			return state
+		}
+		if time.Now().After(deadline) {
+			tb.Fatalf("index %s is not ready: %+v", index.Name, state)
+		}
+	}
 }

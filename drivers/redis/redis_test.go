@@ -19,7 +19,7 @@ import (
 
 var servers = resptest.Servers{Engine: "redis"}
 
-func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(max(servers.Main(m), eight.Stop())) }
 
 func TestConformance(t *testing.T) {
 	for _, pipelining := range []string{"auto", "off"} {

@@ -23,15 +23,14 @@ const vectorField = "v"
 // mirrorOf is how the keys of an index's mirror begin.
 func mirrorOf(index query.Index) string { return mirrorPrefix + index.Name + ":" }
 
-// appendMirror appends the command that makes a row's hash. It is one command, so that there is never a part of a hash.
+// appendMirror appends the words of the command that makes a row's hash. It is one command, so that there is never a part of a hash.
 func (c *copier) appendMirror(dst, key []byte, row *corpus.Row) []byte {
-	dst = appendCommand(dst, "HSET", 3+2*len(c.filters))
-	dst = appendBulk(dst, append([]byte(mirrorOf(c.index)), key...))
-	dst = appendBulk(dst, []byte(vectorField))
+	dst = appendBulk(appendWords(dst, "HSET"), append([]byte(mirrorOf(c.index)), key...))
+	dst = appendWords(dst, vectorField)
 	dst = c.appendVector(dst, row)
 	for i, at := range c.filters {
 		dst = appendBulk(dst, []byte(attribute(i)))
-		dst = appendBulk(dst, appendTerm(c.scratch[:0], query.LiteralOf(valueAt(row, at))))
+		dst = appendBulk(dst, appendTerm(nil, query.LiteralOf(valueAt(row, at))))
 	}
 	return dst
 }

@@ -148,12 +148,11 @@ func (d *vectorDatabase) copyRows(ctx context.Context, index query.Index) (err e
 	return err
 }
 
-// copier writes the commands that copy rows for an index.
+// copier writes the commands that copy rows for an index. It does not change, so that all may use it at once.
 type copier struct {
 	index   query.Index
 	vector  []int   // where the vector is in a row
 	filters [][]int // where the columns are by which searches filter
-	scratch []byte
 }
 
 func newCopier(c *corpus.Corpus, index query.Index) (*copier, error) {
@@ -172,46 +171,53 @@ func newCopier(c *corpus.Corpus, index query.Index) (*copier, error) {
 	return made, nil
 }
 
+// words is how many words the command has that copies a row.
+func (c *copier) words() int {
+	v := c.index.Vector
+	if v.Strategy != query.VectorSet {
+		return 4 + 2*len(c.filters)
+	}
+	words := 6
+	for _, more := range []bool{v.EfConstruction != 0, v.M != 0, len(c.filters) > 0} {
+		if more {
+			words += 2
+		}
+	}
+	return words
+}
+
 // append appends the command that copies a row.
 func (c *copier) append(dst, key []byte, row *corpus.Row) []byte {
-	if c.index.Vector.Strategy != query.VectorSet {
+	dst = strconv.AppendInt(append(dst, '*'), int64(c.words()), 10)
+	return c.appendWords(append(dst, "\r\n"...), key, row)
+}
+
+// appendWords appends the words of the command that copies a row, each as a bulk string.
+func (c *copier) appendWords(dst, key []byte, row *corpus.Row) []byte {
+	v := c.index.Vector
+	if v.Strategy != query.VectorSet {
 		return c.appendMirror(dst, key, row)
 	}
-	v := c.index.Vector
-	words := 5
-	if v.EfConstruction != 0 {
-		words += 2
-	}
-	if v.M != 0 {
-		words += 2
-	}
-	if len(c.filters) > 0 {
-		words += 2
-	}
-	dst = appendCommand(dst, "VADD", words)
-	dst = appendBulk(dst, []byte(setPrefix+c.index.Name))
-	dst = appendBulk(dst, []byte("FP32"))
+	dst = appendWords(dst, "VADD", setPrefix+c.index.Name, "FP32")
 	dst = c.appendVector(dst, row)
 	dst = appendBulk(dst, key)
-	dst = appendBulk(dst, []byte(setForms[v.Quantisation]))
+	dst = appendWords(dst, setForms[v.Quantisation])
 	if v.EfConstruction != 0 {
-		dst = appendOption(dst, "EF", v.EfConstruction)
+		dst = appendWords(dst, "EF", strconv.Itoa(v.EfConstruction))
 	}
 	if len(c.filters) > 0 {
-		dst = appendBulk(dst, []byte("SETATTR"))
-		c.scratch = append(c.scratch[:0], '{')
+		attributes := []byte{'{'}
 		for i, at := range c.filters {
 			if i > 0 {
-				c.scratch = append(c.scratch, ',')
+				attributes = append(attributes, ',')
 			}
-			c.scratch = append(append(append(c.scratch, '"'), attribute(i)...), '"', ':')
-			c.scratch = appendOperand(c.scratch, query.LiteralOf(valueAt(row, at)))
+			attributes = append(append(append(attributes, '"'), attribute(i)...), '"', ':')
+			attributes = appendOperand(attributes, query.LiteralOf(valueAt(row, at)))
 		}
-		c.scratch = append(c.scratch, '}')
-		dst = appendBulk(dst, c.scratch)
+		dst = appendBulk(appendWords(dst, "SETATTR"), append(attributes, '}'))
 	}
 	if v.M != 0 {
-		dst = appendOption(dst, "M", v.M)
+		dst = appendWords(dst, "M", strconv.Itoa(v.M))
 	}
 	return dst
 }
@@ -229,11 +235,6 @@ func appendVector(dst []byte, vector []float32) []byte {
 		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
 	}
 	return append(dst, "\r\n"...)
-}
-
-// appendOption appends a word and its number.
-func appendOption(dst []byte, name string, n int) []byte {
-	return appendBulk(appendBulk(dst, []byte(name)), strconv.AppendInt(nil, int64(n), 10))
 }
 
 // IndexState compares the copies with the rows.

@@ -21,7 +21,7 @@ import (
 //	vector set     an element for each row, in one value of Redis 8: VADD builds the graph
 //	query engine   a hash for each row, over which FT.CREATE builds a graph (HNSW) or a list (FLAT) in the background
 //
-// The keys of both do not begin with the prefix of the rows, so that no scan, count or deletion of rows sees them. Which there are is written down in
+// Writes of rows write the copies too (vectorwrite.go). The keys of both do not begin with the prefix of the rows, so that no scan, count or deletion of rows sees them. Which there are is written down in
 // registryKey before the first copy is made.
 const (
 	registryKey  = "durabench-indexes" // a hash: the name of an index to its entry, as JSON
@@ -33,8 +33,8 @@ const (
 // vectorDatabase is the database of a product that can search for nearest neighbours.
 type vectorDatabase struct {
 	*database
-	// present are the indexes that are there, as the registry had them when it was last read.
-	present atomic.Pointer[[]entry]
+	// present are the copiers of the indexes that are there, as the registry had them when it was last read.
+	present atomic.Pointer[[]*copier]
 }
 
 // vectorClient is a client of such a product.
@@ -53,6 +53,7 @@ type entry struct {
 // openVectors completes the database by the indexes that an earlier process has left.
 func openVectors(ctx context.Context, d *database) (*vectorDatabase, error) {
 	v := &vectorDatabase{database: d}
+	v.present.Store(new([]*copier))
 	return v, d.control(ctx, "read which indexes there are", func(c rueidis.Client) error {
 		_, err := v.registry(ctx, c)
 		return err
@@ -65,14 +66,19 @@ func (d *vectorDatabase) registry(ctx context.Context, c rueidis.Client) (entrie
 	if err != nil {
 		return nil, err
 	}
+	var present []*copier
 	for name, text := range texts {
 		var e entry
 		if err := json.Unmarshal([]byte(text), &e); err != nil {
 			return nil, fmt.Errorf("entry of index %s in %s: %w", name, registryKey, err)
 		}
 		entries = append(entries, e)
+		// One that does not fit is of other rows, which are about to be removed.
+		if c, err := newCopier(d.load.Corpus, e.Index); err == nil {
+			present = append(present, c)
+		}
 	}
-	d.present.Store(&entries)
+	d.present.Store(&present)
 	return entries, nil
 }
 

@@ -47,17 +47,7 @@ func engine(tb testing.TB) drivers.Engine {
 }
 
 // modules is where scripts/test-deps.sh installs what the relay needs.
-func modules() string {
-	tools := os.Getenv("DURABENCH_TOOLS")
-	if tools == "" {
-		cache := os.Getenv("XDG_CACHE_HOME")
-		if cache == "" {
-			cache = filepath.Join(os.Getenv("HOME"), ".cache")
-		}
-		tools = filepath.Join(cache, "durabench", "bin")
-	}
-	return filepath.Join(tools, "surrealdb-relay")
-}
+func modules() string { return drivertest.Tool("surrealdb-relay") }
 
 // relay describes the real engine behind the relay as the registration describes the real server: with its files, environment and arguments.
 func relay(tb testing.TB) *drivers.Server {

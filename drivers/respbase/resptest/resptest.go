@@ -24,6 +24,8 @@ type Servers struct {
 	Engine string // the name of the engine
 	// Binary is started instead of the engine's own, for an engine whose server cannot be had: a relative that speaks the same protocol.
 	Binary string
+	// Setup changes how servers are started; it may skip the test. Nil for the engine's own way.
+	Setup func(testing.TB, *process.Options)
 	// Splits are the sizes at which batches are cut, as conformance.Harness has them.
 	Splits map[string]int
 
@@ -33,12 +35,14 @@ type Servers struct {
 }
 
 // Main runs the tests and stops what they started.
-func (s *Servers) Main(m *testing.M) (code int) {
-	code = m.Run()
+func (s *Servers) Main(m *testing.M) (code int) { return max(m.Run(), s.Stop()) }
+
+// Stop stops the servers and returns the exit code of a test binary: 0 when all could be stopped.
+func (s *Servers) Stop() (code int) {
 	for _, running := range s.byKey {
 		if err := process.Stop(context.Background(), running.Dir, false); err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			code = max(code, 1)
+			code = 1
 		}
 	}
 	if s.dir != "" {
@@ -72,6 +76,9 @@ func (s *Servers) Start(tb testing.TB, dir string, change func(*process.Options)
 			defer c.Close()
 			return c.Do(ctx, c.B().Ping().Build()).Error()
 		},
+	}
+	if s.Setup != nil {
+		s.Setup(tb, &options)
 	}
 	if change != nil {
 		change(&options)
