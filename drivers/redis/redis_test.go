@@ -21,10 +21,10 @@ var servers = resptest.Servers{Engine: "redis"}
 
 func TestMain(m *testing.M) { os.Exit(max(servers.Main(m), eight.Stop())) }
 
+// TestConformance goes with each way of pipelining to another version.
 func TestConformance(t *testing.T) {
-	for _, pipelining := range []string{"auto", "off"} {
-		t.Run(pipelining, func(t *testing.T) { servers.Conformance(t, pipelining) })
-	}
+	t.Run("auto", func(t *testing.T) { eight.Conformance(t, "auto") })
+	t.Run("off", func(t *testing.T) { servers.Conformance(t, "off") })
 }
 
 func TestValkeyIsNotTakenForRedis(t *testing.T) {
