@@ -152,7 +152,7 @@ func (b *benchmark) step(ctx workflow.Context, step plan.Step) error {
 		b.miss(step, result.NotRun, why)
 		return nil
 	}
-	if verdict, why, ok := b.indexes.allows(step); !ok {
+	if verdict, why, ok := b.indexAllows(ctx, step); !ok {
 		b.miss(step, verdict, why)
 		return nil
 	}
@@ -169,7 +169,7 @@ func (b *benchmark) step(ctx workflow.Context, step plan.Step) error {
 		return b.keepFound(ctx, step)
 	}
 	b.dataset = b.dataset.after(step, came.Verdict)
-	b.indexes = b.indexes.after(step, came.Verdict, came.Why)
+	b.noteIndex(ctx, step, came)
 	b.keepLeg(ctx, step, came)
 	if came.Final && ctx.Err() == nil {
 		return b.recoverServer(ctx) // the legs that follow need it
