@@ -47,6 +47,11 @@ func (h Harness) refusesSearch(s *query.Search) bool {
 	return h.RefusesSearch != nil && h.RefusesSearch(s)
 }
 
+// lacksSearch tells whether the server under test cannot run a search that the engine can.
+func (h Harness) lacksSearch(s *query.Search) bool {
+	return h.LacksSearch != nil && h.LacksSearch(s) != ""
+}
+
 // held returns a vector that no row has: of a row beyond those that there are.
 func (m *model) held(i int) []float32 {
 	var row corpus.Row

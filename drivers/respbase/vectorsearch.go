@@ -45,9 +45,20 @@ func (c *vectorClient) CanSearch(s *query.Search) error {
 	return canFilter(s.Index, s.Where)
 }
 
-// PrepareSearch renders the search. All that it needs of the server is in each request.
-func (c *vectorClient) PrepareSearch(_ context.Context, s *query.Search) (drivers.Statement, error) {
+// PrepareSearch renders the search. All that it needs of the server is in each request. The index must be there: VSIM finds nothing in a vector set that
+// is not, and says nothing of it.
+func (c *vectorClient) PrepareSearch(ctx context.Context, s *query.Search) (drivers.Statement, error) {
 	if err := c.CanSearch(s); err != nil {
+		return nil, err
+	}
+	err := c.vectors.control(ctx, "prepare "+s.String(), func(control rueidis.Client) error {
+		e, there, err := c.vectors.find(ctx, control, *s.Index)
+		if err == nil && (!there || !e.Built) {
+			err = fmt.Errorf("index %s is not there, or not whole", s.Index.Name)
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	if s.Kind() == query.VectorSet {
@@ -83,7 +94,7 @@ func prepareSet(s *query.Search) *search {
 	return prepared
 }
 
-// prepareEngine writes a search of the query engine.
+// prepareEngine writes a search of the query engine. Without a TIMEOUT of none it would answer after half a second with what it has found by then.
 func prepareEngine(s *query.Search) *search {
 	prepared := &search{query: s, prefix: len(mirrorOf(*s.Index)), filter: "*"}
 	if s.Where != nil {
@@ -96,7 +107,7 @@ func prepareEngine(s *query.Search) *search {
 	k := strconv.Itoa(s.K)
 	const distance = "durabench_distance"
 	prepared.filter += fmt.Sprintf("=>[KNN %s @%s $q%s AS %s]", k, vectorField, budget, distance)
-	words := []string{enginePrefix + s.Index.Name, prepared.filter, "NOCONTENT", "SORTBY", distance, "LIMIT", "0", k, "DIALECT", "2", "PARAMS", "2", "q"}
+	words := []string{enginePrefix + s.Index.Name, prepared.filter, "NOCONTENT", "SORTBY", distance, "LIMIT", "0", k, "TIMEOUT", "0", "DIALECT", "2", "PARAMS", "2", "q"}
 	prepared.before = appendWords(appendCommand(nil, "FT.SEARCH", len(words)+1), words...)
 	return prepared
 }

@@ -1,9 +1,11 @@
 package surrealdb_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,13 +26,15 @@ var searched = map[string]any{
 	"words": "words:20;hello,world,foo",
 }
 
-// settled starts a server whose answers say that no index is being compacted, as those of servers from 3.3 on do.
-func settled(t *testing.T) *process.Running {
+// unsettled starts a server that does not say whether an index is being compacted, as those before 3.3 do not.
+func unsettled(t *testing.T) *process.Running {
 	running := start(t, t.TempDir(), func(o *process.Options) {
 		command := o.Server.Command
-		o.Server.Command = func(l drivers.Launch) []string { return append(command(l), "--settled") }
+		o.Server.Command = func(l drivers.Launch) []string {
+			return slices.DeleteFunc(command(l), func(word string) bool { return word == "--settled" })
+		}
 	})
-	t.Cleanup(func() { drivertest.Must(t, process.Stop(t.Context(), running.Dir, false)) })
+	t.Cleanup(func() { drivertest.Must(t, process.Stop(context.Background(), running.Dir, false)) })
 	return running
 }
 
@@ -137,7 +141,7 @@ func TestExactSearches(t *testing.T) {
 
 // TestGraphSearches goes through the life of HNSW indexes of every metric.
 func TestGraphSearches(t *testing.T) {
-	o, rows := searching(t, settled(t), corpus.KeyString26, 400)
+	o, rows := searching(t, server(t, drivers.TierNone, drivers.Profile{}), corpus.KeyString26, 400)
 	c, indexer, searcher := o.data.Corpus, o.Database.(drivers.Indexer), o.client.(drivers.Searcher)
 	for _, index := range indexesForFilters[:2] {
 		o.build(t, index)
@@ -176,7 +180,7 @@ func TestGraphSearches(t *testing.T) {
 
 // TestAServerThatDoesNotSayWhenAGraphIsDone has graph indexes refused, and left behind nowhere.
 func TestAServerThatDoesNotSayWhenAGraphIsDone(t *testing.T) {
-	o, rows := searching(t, server(t, drivers.TierNone, drivers.Profile{}), corpus.KeyInteger, 20)
+	o, rows := searching(t, unsettled(t), corpus.KeyInteger, 20)
 	indexer := o.Database.(drivers.Indexer)
 	disk := graph("disk", query.Path{"v"}, dimensions, query.Cosine)
 	disk.Vector.Strategy, disk.Vector.M, disk.Vector.EfConstruction, disk.Vector.Degree, disk.Vector.LBuild, disk.Vector.Alpha = query.DiskANN, 0, 0, 64, 100, 1.2

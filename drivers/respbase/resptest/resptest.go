@@ -130,9 +130,9 @@ func (s *Servers) Version(tb testing.TB) string {
 	return version
 }
 
-// Conformance runs the suite with one way of pipelining.
-func (servers *Servers) Conformance(t *testing.T, pipelining string) {
-	conformance.Run(t, conformance.Harness{
+// Conformance runs the suite with one way of pipelining; change, which may be nil, changes what it needs to know.
+func (servers *Servers) Conformance(t *testing.T, pipelining string, change func(*conformance.Harness)) {
+	harness := conformance.Harness{
 		Engine: servers.Registered(t),
 		Configure: func(t *testing.T, config *drivers.Config) {
 			running := servers.Of(t, config.Tier, config.Profile)
@@ -145,7 +145,11 @@ func (servers *Servers) Conformance(t *testing.T, pipelining string) {
 		Trees:   600, // conditions are evaluated in the agent, by the same code as the expected answers
 		Stall:   stall,
 		Splits:  servers.Splits,
-	})
+	}
+	if change != nil {
+		change(&harness)
+	}
+	conformance.Run(t, harness)
 }
 
 // stall pauses all writes on the server.
