@@ -79,7 +79,7 @@ func found(t *testing.T, kernel *tile.Kernel, m query.Metric, k int, queries [][
 	p := Problem{Corpus: c, Rows: 1 << 20, Field: query.Path{"v"}, Metric: m, K: k, Queries: queries}
 	column, err := p.check()
 	require.NoError(t, err)
-	s, err := newSweep(p, column, "", Options{kernel: kernel})
+	s, err := newSweep(p, column, "", Options{Kernel: kernel})
 	require.NoError(t, err)
 	w := newWorker(s)
 	for _, row := range order {
@@ -151,9 +151,9 @@ func TestNearestRowsAreThoseOfTheDefinition(t *testing.T) {
 		for name, shape := range shapes {
 			for _, m := range query.Metrics {
 				t.Run(fmt.Sprintf("%s/%s/%s", kernel.Name, name, m), func(t *testing.T) {
-					for i := range uint64(60) {
+					for i := range uint64(20) {
 						r := rand.New(rand.NewPCG(i, 11))
-						dim, rows, k := 1+r.IntN(70), 1+r.IntN(300), 1+r.IntN(12)
+						dim, rows, k := 1+r.IntN(70), 1+r.IntN(150), 1+r.IntN(12)
 						var queries [][]float32
 						for len(queries) < 1+r.IntN(40) {
 							q := shape(r, dim)
@@ -206,9 +206,9 @@ func TestTruthDoesNotDependOnHowItIsFound(t *testing.T) {
 		{bound(t, c, number(query.Eq, 1))},
 	} {
 		for _, m := range query.Metrics {
-			p := problem(t, c, m, 3001, 4, 37)
+			p := problem(t, c, m, 1001, 4, 21)
 			p.Filters = filters
-			want := &Truth{Digest: p.Digest(), K: 4, Rows: 3001}
+			want := &Truth{Digest: p.Digest(), K: 4, Rows: 1001}
 			for _, f := range p.filters() {
 				vectors := map[uint64][]float32{}
 				for index := range p.Rows {
@@ -224,8 +224,8 @@ func TestTruthDoesNotDependOnHowItIsFound(t *testing.T) {
 				want.Answers = append(want.Answers, a)
 			}
 			for _, kernel := range tile.Kernels() {
-				for _, o := range []Options{{Workers: 1}, {Workers: 3, block: 100}, {Workers: 8, block: 1}, {block: 1 << 30}} {
-					o.kernel = kernel
+				for _, o := range []Options{{Workers: 1}, {Workers: 3, block: 100}, {Workers: 8, block: 7}, {block: 1 << 30}} {
+					o.Kernel = kernel
 					got, err := Compute(context.Background(), p, o)
 					require.NoError(t, err)
 					require.Equal(t, want, got, "%s, %d workers, blocks of %d", kernel.Name, o.Workers, o.block)

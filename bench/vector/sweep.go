@@ -55,7 +55,7 @@ func newSweep(p Problem, column query.Column, digest string, o Options) (*sweep,
 		places = append(places, column.At)
 	}
 	s.looked = t.Mask(places...)
-	s.panels = o.kernel.Pack(s.nominate.op(), p.Queries)
+	s.panels = o.Kernel.Pack(s.nominate.op(), p.Queries)
 	for _, q := range p.Queries {
 		square := squares(q)
 		s.squares, s.lengths = append(s.squares, square), append(s.lengths, math.Sqrt(square))

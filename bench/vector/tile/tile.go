@@ -5,6 +5,8 @@ package tile
 
 import "fmt"
 
+//go:generate go run -C gen . -out ../tile_amd64.s -stubs ../stubs_amd64.go -pkg tile
+
 // Op is what a score is: the larger, the nearer.
 type Op int
 
