@@ -96,7 +96,7 @@ func absent(err error) bool {
 }
 
 // stateInEngine reads FT.INFO.
-func stateInEngine(ctx context.Context, c rueidis.Client, e entry, rows int64, state *drivers.IndexState) error {
+func (d *vectorDatabase) stateInEngine(ctx context.Context, c rueidis.Client, e entry, state *drivers.IndexState) error {
 	info, err := c.Do(ctx, c.B().Arbitrary("FT.INFO").Args(enginePrefix+e.Index.Name).Build()).AsMap()
 	if err != nil {
 		if absent(err) && !e.Built {
@@ -125,13 +125,18 @@ func stateInEngine(ctx context.Context, c rueidis.Client, e entry, rows int64, s
 		}
 	}
 	indexing, share, failures, docs, megabytes := values[0], values[1], values[2], values[3], values[4]
-	state.Detail = fmt.Sprintf("indexing %g, percent_indexed %g, hash_indexing_failures %g, num_docs %g of %d rows", indexing, share, failures, docs, rows)
+	state.Detail = fmt.Sprintf("indexing %g, percent_indexed %g, hash_indexing_failures %g, num_docs %g, all rows copied: %t", indexing, share, failures, docs, e.Built)
 	if failures > 0 {
 		return fmt.Errorf("the query engine could not index some rows: %s", state.Detail)
 	}
 	state.Bytes = int64(megabytes * (1 << 20))
-	state.Ready = e.Built && indexing == 0 && share >= 1 && docs == float64(rows)
-	return nil
+	if !e.Built || indexing != 0 || share < 1 {
+		return nil
+	}
+	rows, err := d.rows(ctx, c)
+	state.Detail += fmt.Sprintf(" of %d rows", rows)
+	state.Ready = docs == float64(rows)
+	return err
 }
 
 // appendQuery appends a predicate that canFilter lets through as a query of the engine.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"strconv"
 
 	"github.com/redis/rueidis"
@@ -83,7 +82,7 @@ func (d *vectorDatabase) CreateIndex(ctx context.Context, index query.Index) err
 			return err
 		case there && e.Built:
 			return drivers.ErrExists
-		case there && !reflect.DeepEqual(e.Index, index):
+		case there && !e.of(index):
 			if err := d.remove(ctx, c, e.Index); err != nil {
 				return err
 			}
@@ -106,7 +105,7 @@ func (d *vectorDatabase) CreateIndex(ctx context.Context, index query.Index) err
 // mostCopied bounds a request of copies, in bytes.
 const mostCopied = 1 << 20
 
-// copyRows makes the copies of all rows, a part of them at a time.
+// copyRows makes the copies of all rows, a part of them at a time. A row that comes twice is copied twice, which does no harm and takes no memory.
 func (d *vectorDatabase) copyRows(ctx context.Context, index query.Index) (err error) {
 	c, err := d.aside(ctx)
 	if err != nil {
@@ -132,15 +131,18 @@ func (d *vectorDatabase) copyRows(ctx context.Context, index query.Index) (err e
 	}
 	var row corpus.Row
 	all := kvscan.New(d.template, &query.Scan{Project: query.Full})
-	err = c.walk(ctx, all, func(key, value []byte) error {
-		if err := corpus.ParseBinary(d.template, value, &row); err != nil {
-			return fmt.Errorf("row of key %x: %w", key, err)
-		}
-		request, commands = copier.append(request, key, &row), commands+1
-		if len(request) < mostCopied {
-			return nil
-		}
-		return flush()
+	var values drivers.Record
+	err = c.pages(ctx, scanCount, func(keys [][]byte) error {
+		return c.visit(ctx, all, keys, &values, func(key, value []byte) error {
+			if err := corpus.ParseBinary(d.template, value, &row); err != nil {
+				return fmt.Errorf("row of key %x: %w", key, err)
+			}
+			request, commands = copier.append(request, key, &row), commands+1
+			if len(request) < mostCopied {
+				return nil
+			}
+			return flush()
+		})
 	})
 	if err == nil {
 		err = flush()
@@ -250,12 +252,12 @@ func (d *vectorDatabase) IndexState(ctx context.Context, index query.Index) (sta
 			return err
 		}
 		state.Exists = true
+		if !set {
+			return d.stateInEngine(ctx, c, e, &state)
+		}
 		rows, err := d.rows(ctx, c)
 		if err != nil {
 			return err
-		}
-		if !set {
-			return stateInEngine(ctx, c, e, rows, &state)
 		}
 		elements, err := c.Do(ctx, c.B().Arbitrary("VCARD").Keys(setPrefix+index.Name).Build()).AsInt64()
 		if err != nil {

@@ -50,6 +50,13 @@ type entry struct {
 	Built bool `json:"built"`
 }
 
+// of tells whether the entry is of an index that is the same in all that it says.
+func (e entry) of(index query.Index) bool {
+	written, err := json.Marshal(e.Index)
+	asked, failed := json.Marshal(index)
+	return err == nil && failed == nil && string(written) == string(asked)
+}
+
 // openVectors completes the database by the indexes that an earlier process has left.
 func openVectors(ctx context.Context, d *database) (*vectorDatabase, error) {
 	v := &vectorDatabase{database: d}

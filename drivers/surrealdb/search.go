@@ -45,7 +45,13 @@ func (c *client) CanSearch(s *query.Search) error {
 	case s.Index == nil:
 		return nil
 	}
-	return canSearchIndex(*s.Index)
+	if err := canSearchIndex(*s.Index); err != nil {
+		return err
+	}
+	if s.Metric != s.Index.Vector.Metric {
+		return fmt.Errorf("%s: the index is for %s", s, s.Index.Vector.Metric)
+	}
+	return nil
 }
 
 // PrepareSearch renders the search. All that it needs of the server is in its text.
