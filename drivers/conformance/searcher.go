@@ -36,7 +36,10 @@ func (h Harness) searched(t *testing.T, kind corpus.KeyKind, rows uint64, tweaks
 
 // searchRows is how many rows indexes are built on: enough for a planner to think one worth it.
 func (h Harness) searchRows() uint64 {
-	if h.Slow != "" {
+	switch {
+	case h.SearchRows != 0:
+		return h.SearchRows
+	case h.Slow != "":
 		return 200
 	}
 	return 3000
