@@ -162,6 +162,28 @@ func TestACancelledComputeGoesOnLater(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+// A band that is too long to be listed is still counted right after an interruption.
+func TestLongBandsGoOn(t *testing.T) {
+	p := problem(t, mustCorpus(t, 1, "vector:4:clustered:2:0"), query.Cosine, 5000, 3, 5)
+	want, err := Compute(context.Background(), p, Options{})
+	require.NoError(t, err)
+	require.Greater(t, want.Answers[0].Band[0], int64(2*bandLimit))
+	o := Options{Dir: t.TempDir(), block: 500, every: time.Nanosecond, Workers: 1}
+	ctx, cancel := context.WithCancel(context.Background())
+	o.Say = func(done, of uint64) {
+		if done > of*3/4 {
+			cancel()
+		}
+	}
+	_, err = Compute(ctx, p, o)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 1, files(t, o.Dir, ".part"))
+	o.Say = nil
+	got, err := Compute(context.Background(), p, o)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
 // Who waits for another's truth can be told to stop.
 func TestWaitingCanBeCancelled(t *testing.T) {
 	p, o := slow(t)
