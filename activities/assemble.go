@@ -32,6 +32,18 @@ type AssembleInput struct {
 	Cancelled bool   `json:"cancelled,omitempty"`
 }
 
+// MarshalJSON packs what is large.
+func (in AssembleInput) MarshalJSON() ([]byte, error) {
+	type plain AssembleInput
+	return Pack(plain(in))
+}
+
+// UnmarshalJSON reads the packed and the plain form.
+func (in *AssembleInput) UnmarshalJSON(text []byte) error {
+	type plain AssembleInput
+	return Unpack(text, (*plain)(in))
+}
+
 // MissingLeg is a leg without a stored result.
 type MissingLeg struct {
 	Step    string         `json:"step"`

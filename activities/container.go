@@ -83,11 +83,20 @@ func rank(run Run, running *docker.Running) error {
 
 // containerError tells what to do about a container that could not be started: try another way, give up, or try again.
 func (s *Server) containerError(run Run, err error) error {
+	any := run.Spec.Server == "" && run.Spec.Image == "" // who names an image wants no other way to have the database
 	switch {
-	case errors.Is(err, docker.ErrUnavailable), errors.Is(err, docker.ErrImage) && run.Spec.Server == "":
-		return &unavailableError{drivers.Docker, err.Error()}
+	case errors.Is(err, docker.ErrWrongImage) && run.Spec.Image != "":
+		return permanent(TypeSpec, err)
+	case errors.Is(err, docker.ErrUnavailable), errors.Is(err, docker.ErrImage) && any:
+		return &unavailableError{mode: drivers.Docker, why: err.Error()}
+	case errors.Is(err, docker.ErrRegistry) && any:
+		return &unavailableError{mode: drivers.Docker, why: err.Error(), passes: true}
 	case errors.Is(err, docker.ErrImage):
 		return permanent(TypeMissingBinary, err)
+	case errors.Is(err, docker.ErrOptions), errors.As(err, new(drivers.Unsupported)):
+		return permanent(TypeSpec, err)
+	case errors.Is(err, docker.ErrExited):
+		return exitedError{passing(TypeInfrastructure, err)}
 	case errors.Is(err, docker.ErrVolume):
 		return permanent(TypePreflight, err)
 	default:

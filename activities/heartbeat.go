@@ -20,6 +20,8 @@ type Heartbeat struct {
 	At       time.Time      `json:"at"`
 	// Failures counts the attempts in a row whose agent could not be had, so that this ends.
 	Failures int `json:"failures,omitempty"`
+	// Starts counts those that did not get a server to run.
+	Starts Starts `json:"starts,omitzero"`
 }
 
 // Remaining estimates how long the leg will still run; not when it has only begun or is not counted.
@@ -44,13 +46,14 @@ type beat struct {
 	ctx    context.Context
 	mu     sync.Mutex
 	latest Heartbeat
+	starts Starts // in each heartbeat
 	stop   func()
 }
 
 func startBeat(ctx context.Context, first Heartbeat) *beat {
 	done := make(chan struct{})
 	var once sync.Once
-	b := &beat{ctx: ctx, stop: func() { once.Do(func() { close(done) }) }}
+	b := &beat{ctx: ctx, starts: first.Starts, stop: func() { once.Do(func() { close(done) }) }}
 	b.tell(first)
 	go func() {
 		timer := time.NewTimer(beatInterval(0))
@@ -82,8 +85,16 @@ func beatInterval(n int) time.Duration {
 func (b *beat) set(h Heartbeat) {
 	h.At = time.Now().UTC()
 	b.mu.Lock()
+	defer b.mu.Unlock()
+	h.Starts = b.starts
 	b.latest = h
-	b.mu.Unlock()
+}
+
+// keep has every heartbeat from now on say how the attempts at starting the server went, the one before included.
+func (b *beat) keep(starts Starts) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.starts, b.latest.Starts = starts, starts
 }
 
 // tell sends a heartbeat at once.

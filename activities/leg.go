@@ -60,6 +60,8 @@ type StepResult struct {
 	WallNs        int64                 `json:"wallNs,omitempty"`
 	Attempts      int                   `json:"attempts,omitempty"`
 	Interruptions []result.Interruption `json:"interruptions,omitempty"` // of waiting for the step; the agent notes those of the step itself
+	// Cleared tells, after the build or the drop of an index that came to nothing, that nothing of the index is left in the database.
+	Cleared bool `json:"cleared,omitempty"`
 	// Lost is there when the database server was lost under the step. The server has to be recovered, and the step run again with this loss
 	// among those that it is told of, unless Final.
 	Lost *agent.Loss `json:"lost,omitempty"`
@@ -268,7 +270,7 @@ func (l *Leg) conclude(in RunLegInput, outcome agent.Outcome, interruptions []re
 
 // summarise keeps of an outcome what a workflow needs.
 func summarise(outcome agent.Outcome, interruptions []result.Interruption) StepResult {
-	s := StepResult{Step: outcome.Step.ID, Interruptions: interruptions}
+	s := StepResult{Step: outcome.Step.ID, Interruptions: interruptions, Cleared: outcome.Cleared}
 	leg := outcome.Leg
 	if leg == nil {
 		return s

@@ -134,8 +134,13 @@ const answerLimit = 10 * time.Minute
 // RecoverServer brings back a server that was lost, in the way that it was had: one of ours is started again on the data that it left, and
 // somebody else's is waited for. One that lives is left as it is.
 func (s *Server) RecoverServer(ctx context.Context, in RecoverServerInput) (StartedServer, error) {
-	beat := startBeat(ctx, Heartbeat{Waiting: "bringing the server back"})
-	defer beat.stop()
+	return attempt(ctx, "bringing the server back", maxRecoveries, func(ctx context.Context, beat *beat) (StartedServer, error) {
+		return s.startAgain(ctx, beat, in)
+	})
+}
+
+// startAgain starts a server again, or waits for it.
+func (s *Server) startAgain(ctx context.Context, beat *beat, in RecoverServerInput) (StartedServer, error) {
 	engine, ok := drivers.Lookup(in.Run.Spec.Database)
 	if !ok {
 		return StartedServer{}, permanent(TypeSpec, fmt.Errorf("engine %q is not in this worker's build", in.Run.Spec.Database))

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/bench/spec"
@@ -39,6 +41,18 @@ type PlannedCell struct {
 	Skip string     `json:"skip,omitempty"`
 }
 
+// MarshalJSON packs what is large.
+func (c PlannedCell) MarshalJSON() ([]byte, error) {
+	type plain PlannedCell
+	return Pack(plain(c))
+}
+
+// UnmarshalJSON reads the packed and the plain form.
+func (c *PlannedCell) UnmarshalJSON(text []byte) error {
+	type plain PlannedCell
+	return Unpack(text, (*plain)(c))
+}
+
 // PlanCell makes the spec and the plan of a cell. A cell whose engine cannot be had on this host, or cannot do what the cell asks, is
 // skipped with the reason; only a cell that is wrong on any host is an error.
 func (m *Matrix) PlanCell(ctx context.Context, in PlanCellInput) (PlannedCell, error) {
@@ -67,6 +81,9 @@ func (m *Matrix) PlanCell(ctx context.Context, in PlanCellInput) (PlannedCell, e
 	if err != nil {
 		return PlannedCell{}, permanent(TypeSpec, err)
 	}
+	if err := CheckPlan(s, planned); err != nil {
+		return PlannedCell{}, permanent(TypeSpec, err)
+	}
 	return PlannedCell{Spec: s, Plan: planned}, nil
 }
 
@@ -79,7 +96,7 @@ func (m *Matrix) canHave(ctx context.Context, engine drivers.Engine, s spec.Spec
 		if err == nil {
 			return nil
 		}
-		refusals = append(refusals, &unavailableError{mode, err.Error()})
+		refusals = append(refusals, &unavailableError{mode: mode, why: err.Error()})
 	}
 	return errors.Join(refusals...)
 }
@@ -120,6 +137,18 @@ type PutMatrixInput struct {
 	Cells    []result.MatrixCell `json:"cells"` // without what their documents say
 }
 
+// MarshalJSON packs what is large.
+func (in PutMatrixInput) MarshalJSON() ([]byte, error) {
+	type plain PutMatrixInput
+	return Pack(plain(in))
+}
+
+// UnmarshalJSON reads the packed and the plain form.
+func (in *PutMatrixInput) UnmarshalJSON(text []byte) error {
+	type plain PutMatrixInput
+	return Unpack(text, (*plain)(in))
+}
+
 // StoredMatrix is where the summary of a matrix is.
 type StoredMatrix struct {
 	Store string `json:"store"`
@@ -139,8 +168,9 @@ func (m *Matrix) PutMatrix(ctx context.Context, in PutMatrixInput) (StoredMatrix
 	summary := result.Matrix{
 		Schema: result.MatrixSchemaVersion, ID: in.ID, Name: in.Name, Started: in.Started, Finished: in.Finished, Command: in.Command, Cells: in.Cells,
 	}
+	patient := time.Since(activity.GetInfo(ctx).ScheduledTime) < documentGrace
 	for i := range summary.Cells {
-		if err := takeDocument(ctx, kept, &summary.Cells[i]); err != nil {
+		if err := takeDocument(ctx, kept, &summary.Cells[i], patient); err != nil {
 			return StoredMatrix{}, err
 		}
 	}
@@ -159,16 +189,25 @@ func (m *Matrix) PutMatrix(ctx context.Context, in PutMatrixInput) (StoredMatrix
 	return stored, nil
 }
 
-// takeDocument fills a cell with what its document says.
-func takeDocument(ctx context.Context, kept store.Store, cell *result.MatrixCell) error {
+// documentGrace is how long the summary waits for the document of a run that has stored one: a store may show it to others only after a while.
+const documentGrace = 10 * time.Minute
+
+// takeDocument fills a cell with what its document says. Patient is to wait for one that must be there.
+func takeDocument(ctx context.Context, kept store.Store, cell *result.MatrixCell, patient bool) error {
 	if cell.Run == "" {
 		return nil
 	}
 	data, err := kept.Get(ctx, store.DocumentKey(cell.Run))
-	if errors.Is(err, store.ErrNotFound) {
+	switch {
+	case errors.Is(err, store.ErrNotFound) && !hasDocument(cell.Verdict):
 		return nil // the run never had its host, or could not store anything: its reason says so
-	}
-	if err != nil {
+	case errors.Is(err, store.ErrNotFound) && !patient:
+		cell.Why = fmt.Sprintf("its result was stored, and is not in the store any more: %v", err)
+		return nil
+	case errors.Is(err, store.ErrDamaged):
+		cell.Why = fmt.Sprintf("its result cannot be read: %v", err)
+		return nil
+	case err != nil:
 		return passing(TypeInfrastructure, fmt.Errorf("read the result of %s: %w", cell.Run, err))
 	}
 	document, err := result.Decode(data)
@@ -178,4 +217,15 @@ func takeDocument(ctx context.Context, kept store.Store, cell *result.MatrixCell
 	}
 	cell.Take(document)
 	return nil
+}
+
+// hasDocument tells whether a run that came to the verdict has surely stored its document. One that failed or was interrupted may not have got so
+// far.
+func hasDocument(verdict result.Verdict) bool {
+	switch verdict {
+	case result.Valid, result.GeneratorLimited, result.Overloaded, result.Unverified, result.Invalid:
+		return true
+	default:
+		return false
+	}
 }

@@ -1,6 +1,8 @@
 package activities
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,4 +104,49 @@ func TestPutMatrixTakesTheNumbersOfItsCells(t *testing.T) {
 	in.Cells = in.Cells[:1]
 	_, err = matrixEnvironment().ExecuteActivity(new(Matrix).PutMatrix, in)
 	require.True(t, strings.Contains(err.Error(), "exists already"), "%v", err)
+}
+
+// gone is a store without documents, or with nothing but this error.
+type gone struct {
+	store.Store
+	err error
+}
+
+func (g gone) Get(context.Context, string) ([]byte, error) { return nil, g.err }
+
+func TestDocumentThatIsNotThereYetIsWaitedFor(t *testing.T) {
+	for verdict, waits := range map[result.Verdict]bool{
+		result.Valid: true, result.GeneratorLimited: true, result.Overloaded: true, result.Unverified: true, result.Invalid: true,
+		result.Failed: false, result.Interrupted: false,
+	} {
+		cell := result.MatrixCell{Engine: "map", Run: "night-001-map", Verdict: verdict}
+		err := takeDocument(t.Context(), gone{err: store.ErrNotFound}, &cell, true)
+		if !waits {
+			require.NoError(t, err, verdict)
+			continue
+		}
+		var application *temporal.ApplicationError
+		require.ErrorAs(t, err, &application, verdict)
+		require.False(t, application.NonRetryable(), "%s: it may be shown to us in a moment", verdict)
+		require.Contains(t, err.Error(), "night-001-map")
+
+		require.NoError(t, takeDocument(t.Context(), gone{err: store.ErrNotFound}, &cell, false), "one document is not waited for for ever")
+		require.Contains(t, cell.Why, "not in the store any more")
+	}
+}
+
+func TestSummaryWaitsForTheDocumentOfAValidCell(t *testing.T) {
+	_, err := matrixEnvironment().ExecuteActivity(new(Matrix).PutMatrix, PutMatrixInput{
+		ID: "night", Name: "night", Store: "dir:" + t.TempDir(), Cells: []result.MatrixCell{{Engine: "map", Host: "bench", Run: "night-001-map", Verdict: result.Valid}},
+	})
+	var application *temporal.ApplicationError
+	require.ErrorAs(t, err, &application)
+	require.False(t, application.NonRetryable())
+}
+
+func TestDamagedDocumentCostsItsCellAlone(t *testing.T) {
+	cell := result.MatrixCell{Engine: "map", Run: "night-001-map", Verdict: result.Valid}
+	require.NoError(t, takeDocument(t.Context(), gone{err: fmt.Errorf("get: %w", store.ErrDamaged)}, &cell, true))
+	require.Contains(t, cell.Why, "cannot be read")
+	require.Contains(t, cell.Why, "damaged")
 }

@@ -30,19 +30,30 @@ func (s *Server) startProcess(ctx context.Context, engine drivers.Engine, run Ru
 			return answers(ctx, engine, config)
 		},
 	})
-	switch {
-	case errors.Is(err, process.ErrNotInstalled):
-		return StartedServer{}, &unavailableError{drivers.Process, err.Error()}
-	case errors.Is(err, process.ErrDirectory), errors.Is(err, process.ErrPortTaken):
-		return StartedServer{}, permanent(TypePreflight, err)
-	case err != nil:
-		return StartedServer{}, passing(TypeInfrastructure, err)
+	if err != nil {
+		return StartedServer{}, s.processError(run, err)
 	}
 	started := StartedServer{
 		Mode: drivers.Process, Endpoint: running.Endpoint, Dir: running.Dir, PID: running.PID, Binary: running.Binary,
 	}
 	started.Profile = settingsOf(running.Settings)
 	return started, nil
+}
+
+// processError tells what to do about a process that could not be started: try another way, give up, or try again.
+func (s *Server) processError(run Run, err error) error {
+	switch {
+	case errors.Is(err, process.ErrNotInstalled), errors.Is(err, process.ErrAccount) && run.Spec.Server == "":
+		return &unavailableError{mode: drivers.Process, why: err.Error()}
+	case errors.Is(err, process.ErrOptions), errors.As(err, new(drivers.Unsupported)):
+		return permanent(TypeSpec, err)
+	case errors.Is(err, process.ErrExited):
+		return exitedError{passing(TypeInfrastructure, err)}
+	case errors.Is(err, process.ErrAccount), errors.Is(err, process.ErrDirectory), errors.Is(err, process.ErrPortTaken):
+		return permanent(TypePreflight, err)
+	default:
+		return passing(TypeInfrastructure, err)
+	}
 }
 
 // configOf is how the agent will open the database, but for its address, and over how many connections.

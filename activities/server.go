@@ -45,14 +45,20 @@ type StartedServer struct {
 // StartServer makes the database of a run available, in the way the spec asks for or else the first that works here. A retry finds the
 // server that the first attempt started.
 func (s *Server) StartServer(ctx context.Context, run Run) (StartedServer, error) {
-	beat := startBeat(ctx, Heartbeat{Waiting: "starting the server"})
-	defer beat.stop()
+	return attempt(ctx, "starting the server", maxStarts, func(ctx context.Context, beat *beat) (StartedServer, error) {
+		return s.startAny(ctx, beat, run)
+	})
+}
+
+// startAny starts the server in the first way that works here.
+func (s *Server) startAny(ctx context.Context, beat *beat, run Run) (StartedServer, error) {
 	engine, ok := drivers.Lookup(run.Spec.Database)
 	if !ok {
 		return StartedServer{}, permanent(TypeSpec, fmt.Errorf("engine %q is not in this worker's build", run.Spec.Database))
 	}
 	modes := wantedModes(engine, run)
 	var refusals []error
+	passes := false // what keeps one of them from working
 	for _, mode := range modes {
 		started, err := s.start(ctx, beat, engine, mode, run)
 		var unavailable *unavailableError
@@ -61,6 +67,7 @@ func (s *Server) StartServer(ctx context.Context, run Run) (StartedServer, error
 			return started, nil
 		case errors.As(err, &unavailable):
 			refusals = append(refusals, err)
+			passes = passes || unavailable.passes
 		default:
 			return StartedServer{}, err
 		}
@@ -70,7 +77,11 @@ func (s *Server) StartServer(ctx context.Context, run Run) (StartedServer, error
 		kind = TypeSpec
 		refusals = append(refusals, fmt.Errorf("it offers none of the ways asked for"))
 	}
-	return StartedServer{}, permanent(kind, fmt.Errorf("%s cannot be had on this host: %w", engine.Title, errors.Join(refusals...)))
+	err := fmt.Errorf("%s cannot be had on this host: %w", engine.Title, errors.Join(refusals...))
+	if passes {
+		return StartedServer{}, passing(TypeInfrastructure, err)
+	}
+	return StartedServer{}, permanent(kind, err)
 }
 
 // wantedModes are the ways to have the database that may be tried, in order.
@@ -87,8 +98,9 @@ func wantedModes(engine drivers.Engine, run Run) []drivers.ServerMode {
 
 // unavailableError says why a way to have a database does not work on this host; another one may.
 type unavailableError struct {
-	mode drivers.ServerMode
-	why  string
+	mode   drivers.ServerMode
+	why    string
+	passes bool // it may work at the next attempt
 }
 
 func (e *unavailableError) Error() string { return fmt.Sprintf("--server %s: %s", e.mode, e.why) }
@@ -102,7 +114,7 @@ func (s *Server) start(ctx context.Context, beat *beat, engine drivers.Engine, m
 		return StartedServer{Mode: mode, Dir: dataPath(run, engine)}, nil
 	case drivers.Endpoint:
 		if run.Spec.Endpoint == "" {
-			return StartedServer{}, &unavailableError{mode, "it needs the address of a server: give one with -e"}
+			return StartedServer{}, &unavailableError{mode: mode, why: "it needs the address of a server: give one with -e"}
 		}
 		return StartedServer{Mode: mode, Endpoint: run.Spec.Endpoint}, nil
 	case drivers.Process:

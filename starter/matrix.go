@@ -67,9 +67,13 @@ func (a *app) newMatrixInput(name string, f runFlags) (workflows.MatrixInput, er
 		return workflows.MatrixInput{}, usagef("hosts %s: the results of several hosts need a store that all of them reach: --store s3://BUCKET/PREFIX",
 			strings.Join(hosts, ", "))
 	}
-	return workflows.MatrixInput{
+	in := workflows.MatrixInput{
 		Matrix: *m, Hosts: hosts, Store: where, KeepLogs: f.keep, Command: append([]string{"starter"}, spec.RedactArgs(a.args)...),
-	}, nil
+	}
+	if err := in.Check(); err != nil {
+		return in, usage(err)
+	}
+	return in, nil
 }
 
 // hostNames splits --host of a matrix, "bench-1,bench-2"; this machine when it is empty.

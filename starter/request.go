@@ -28,5 +28,8 @@ func newRequest(flags *spec.Flags, remote bool) (*request, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
+	if err := activities.CheckPlan(built.Spec, planned); err != nil {
+		return nil, usage(err)
+	}
 	return &request{Request: built, plan: planned, engine: engine}, nil
 }

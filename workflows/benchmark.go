@@ -40,6 +40,18 @@ type BenchmarkInput struct {
 	KeepLogs bool `json:"keepLogs,omitempty"`
 }
 
+// MarshalJSON packs what is large.
+func (in BenchmarkInput) MarshalJSON() ([]byte, error) {
+	type plain BenchmarkInput
+	return activities.Pack(plain(in))
+}
+
+// UnmarshalJSON reads the packed and the plain form.
+func (in *BenchmarkInput) UnmarshalJSON(text []byte) error {
+	type plain BenchmarkInput
+	return activities.Unpack(text, (*plain)(in))
+}
+
 // BenchmarkResult is what a run came to, by reference. It is the workflow's result, and the details of its error when the run failed or
 // was cancelled, see ResultOf.
 type BenchmarkResult struct {
@@ -48,6 +60,18 @@ type BenchmarkResult struct {
 	Why      string               `json:"why,omitempty"`
 	Document activities.Assembled `json:"document"` // its Key is empty when no document could be stored
 	Rows     []Row                `json:"rows"`
+}
+
+// MarshalJSON packs what is large.
+func (r BenchmarkResult) MarshalJSON() ([]byte, error) {
+	type plain BenchmarkResult
+	return activities.Pack(plain(r))
+}
+
+// UnmarshalJSON reads the packed and the plain form.
+func (r *BenchmarkResult) UnmarshalJSON(text []byte) error {
+	type plain BenchmarkResult
+	return activities.Unpack(text, (*plain)(r))
 }
 
 // Activities are referred to through nil pointers, so that a renamed method does not compile.
@@ -124,7 +148,8 @@ func (b *benchmark) measure(ctx workflow.Context) error {
 			return err
 		}
 	}
-	start := workflow.WithActivityOptions(ctx, b.hostOptions(b.in.Spec.Database, startTimeout, 3))
+	// The activity counts the server's own failures: attempts are lost with workers, too.
+	start := workflow.WithActivityOptions(ctx, b.hostOptions(b.in.Spec.Database, startTimeout, 0))
 	var started activities.StartedServer
 	if err := workflow.ExecuteActivity(start, server.StartServer, b.run).Get(ctx, &started); err != nil {
 		return err
@@ -134,7 +159,9 @@ func (b *benchmark) measure(ctx workflow.Context) error {
 	b.progress.Phase = PhaseMeasuring
 	for i, step := range b.in.Plan.Steps {
 		b.progress.Number, b.progress.Step = i+1, step.ID
-		b.show(ctx)
+		if step.Skip == "" { // one that is skipped takes no time in which it could be seen
+			b.show(ctx)
+		}
 		if err := b.step(ctx, step); err != nil {
 			return err
 		}
@@ -152,7 +179,7 @@ func (b *benchmark) step(ctx workflow.Context, step plan.Step) error {
 		b.miss(step, result.NotRun, why)
 		return nil
 	}
-	if verdict, why, ok := b.indexes.allows(step); !ok {
+	if verdict, why, ok := b.indexAllows(ctx, step); !ok {
 		b.miss(step, verdict, why)
 		return nil
 	}
@@ -169,7 +196,7 @@ func (b *benchmark) step(ctx workflow.Context, step plan.Step) error {
 		return b.keepFound(ctx, step)
 	}
 	b.dataset = b.dataset.after(step, came.Verdict)
-	b.indexes = b.indexes.after(step, came.Verdict, came.Why)
+	b.noteIndex(ctx, step, came)
 	b.keepLeg(ctx, step, came)
 	if came.Final && ctx.Err() == nil {
 		return b.recoverServer(ctx) // the legs that follow need it

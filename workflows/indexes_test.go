@@ -1,57 +1,114 @@
 package workflows
 
 import (
+	"slices"
 	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/bench/result"
+	"github.com/durabench/durabench/bench/spec"
 )
 
 func TestLegsFollowTheFateOfTheirIndex(t *testing.T) {
 	index, other := &query.Index{Name: "ix_a"}, &query.Index{Name: "ix_b"}
-	build := plan.Step{ID: "build", Kind: plan.IndexBuild, Index: index, Scan: &plan.Scan{Indexed: index}}
-	drop := plan.Step{ID: "drop", Kind: plan.IndexDrop, Index: index}
-	indexed := plan.Step{ID: "indexed", Kind: plan.ScanLeg, Scan: &plan.Scan{Indexed: index}}
-	heap := plan.Step{ID: "heap", Kind: plan.ScanLeg, Scan: &plan.Scan{}}
-	read := plan.Step{ID: "read", Kind: plan.Read}
-	next := plan.Step{ID: "next", Kind: plan.IndexBuild, Index: other, Scan: &plan.Scan{Indexed: other}}
+	build := plan.Step{ID: "build", Kind: plan.IndexBuild, Timed: true, Index: index, Scan: &plan.Scan{Indexed: index}}
+	drop := plan.Step{ID: "drop", Kind: plan.IndexDrop, Timed: true, Index: index}
+	indexed := plan.Step{ID: "indexed", Kind: plan.ScanLeg, Timed: true, Scan: &plan.Scan{Indexed: index}}
+	heap := plan.Step{ID: "heap", Kind: plan.ScanLeg, Timed: true, Scan: &plan.Scan{}}
+	read := plan.Step{ID: "read", Kind: plan.Read, Timed: true}
+	restore := plan.Step{ID: "restore", Kind: plan.Restore}
+	next := plan.Step{ID: "next", Kind: plan.IndexBuild, Timed: true, Index: other, Scan: &plan.Scan{Indexed: other}}
 
 	type came struct {
 		step    plan.Step
 		verdict result.Verdict
+		left    bool
 	}
 	for _, test := range []struct {
-		name string
-		came []came
-		want map[string]result.Verdict // by step: "" when it runs
+		name  string
+		every bool
+		came  []came
+		want  map[string]result.Verdict // by step: "" when it runs
 	}{
-		{"before the build", nil, map[string]result.Verdict{"build": "", "heap": "", "read": "", "indexed": result.NotRun, "drop": result.NotRun}},
-		{"after it", []came{{build, result.Valid}}, map[string]result.Verdict{"indexed": "", "drop": "", "read": ""}},
-		{"of answers that nobody could check", []came{{build, result.Unverified}}, map[string]result.Verdict{"indexed": "", "drop": ""}},
-		{"a build that failed", []came{{build, result.Failed}},
+		{"before the build", false, nil, map[string]result.Verdict{"build": "", "heap": "", "read": "", "indexed": result.NotRun, "drop": result.NotRun}},
+		{"after it", false, []came{{build, result.Valid, false}}, map[string]result.Verdict{"indexed": "", "drop": "", "read": ""}},
+		{"of answers that nobody could check", false, []came{{build, result.Unverified, false}}, map[string]result.Verdict{"indexed": "", "drop": ""}},
+		{"a build that failed", false, []came{{build, result.Failed, false}},
 			map[string]result.Verdict{"indexed": result.NotRun, "drop": result.NotRun, "heap": "", "next": ""}},
-		{"one that the engine cannot do", []came{{build, result.Unsupported}},
+		{"one that the engine cannot do", false, []came{{build, result.Unsupported, false}},
 			map[string]result.Verdict{"indexed": result.Unsupported, "drop": result.Unsupported, "heap": ""}},
-		{"after the removal", []came{{build, result.Valid}, {drop, result.Valid}},
+		{"after the removal", false, []came{{build, result.Valid, false}, {drop, result.Valid, false}},
 			map[string]result.Verdict{"indexed": result.NotRun, "heap": "", "next": ""}},
-		{"a removal that failed", []came{{build, result.Valid}, {drop, result.Failed}},
-			map[string]result.Verdict{"indexed": result.NotRun, "heap": result.NotRun, "next": result.NotRun, "read": ""}},
+		{"a removal that failed", true, []came{{build, result.Valid, false}, {drop, result.Failed, true}}, map[string]result.Verdict{
+			"indexed": result.NotRun, "heap": result.NotRun, "next": result.NotRun, "read": result.NotRun, "drop": result.NotRun, "restore": "", "build": "",
+		}},
+		{"one after which nothing is left", true, []came{{build, result.Valid, false}, {drop, result.Failed, false}},
+			map[string]result.Verdict{"indexed": result.NotRun, "heap": "", "next": "", "read": ""}},
+		{"a build that failed and left something", true, []came{{build, result.Failed, true}}, map[string]result.Verdict{
+			"indexed": result.NotRun, "heap": result.NotRun, "next": result.NotRun, "read": result.NotRun, "drop": result.NotRun, "restore": "", "build": "",
+		}},
+		{"which its next build removes", true, []came{{build, result.Failed, true}, {build, result.Valid, false}},
+			map[string]result.Verdict{"indexed": "", "drop": ""}},
+		{"or at least its failure", true, []came{{build, result.Failed, true}, {build, result.Failed, false}},
+			map[string]result.Verdict{"indexed": result.NotRun, "heap": "", "next": "", "read": ""}},
+		{"a removal that failed in a run of an earlier build", false, []came{{build, result.Valid, false}, {drop, result.Failed, true}},
+			map[string]result.Verdict{"indexed": result.NotRun, "heap": result.NotRun, "next": result.NotRun, "build": result.NotRun, "read": ""}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var x indexes
 			for _, c := range test.came {
-				x = x.after(c.step, c.verdict, "why")
+				x = x.after(c.step, c.verdict, "why", c.left)
 			}
-			for _, step := range []plan.Step{build, drop, indexed, heap, read, next} {
+			for _, step := range []plan.Step{build, drop, indexed, heap, read, restore, next} {
 				want, asked := test.want[step.ID]
 				if !asked {
 					continue
 				}
-				got, why, ok := x.allows(step)
+				got, why, ok := x.allows(step, test.every)
 				if ok != (want == "") || got != want || ok == (why != "") {
 					t.Errorf("step %s: %q, %q, %t, want %q", step.ID, got, why, ok, want)
 				}
+			}
+		})
+	}
+}
+
+// What the agent says of an index whose build failed decides whether anything is measured after it; a run that an earlier build has begun goes on as it
+// would have.
+func TestAnIndexThatIsLeftEndsTheMeasuring(t *testing.T) {
+	for name, test := range map[string]struct {
+		cleared bool
+		version workflow.Version
+		want    result.Verdict // of the legs after it; "" when they run
+	}{
+		"removed":             {true, 1, ""},
+		"left":                {false, 1, result.NotRun},
+		"left, in an old run": {false, workflow.DefaultVersion, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env, f := environment(t)
+			env.OnGetVersion(changeLeft, workflow.DefaultVersion, workflow.Version(1)).Return(test.version).Maybe()
+			f.verdicts["build"], f.cleared["build"] = result.Failed, test.cleared
+			f.legs()
+			in := input(t, spec.ModeAll)
+			in.Attributes = false
+			index := &query.Index{Name: "ix_a"}
+			at := len(in.Plan.Steps) - 1
+			require.Equal(t, plan.Delete, in.Plan.Steps[at].Kind)
+			in.Plan.Steps = slices.Insert(in.Plan.Steps, at, plan.Step{
+				ID: "build", Kind: plan.IndexBuild, Timed: true, Needs: plan.Updated, Leaves: plan.Any, Effect: plan.ReadOnly, Samples: 1, Index: index,
+				Scan: &plan.Scan{Indexed: index},
+			})
+			env.ExecuteWorkflow(Benchmark, in)
+			require.NoError(t, env.GetWorkflowError())
+			require.Equal(t, test.want == "", slices.Contains(f.done, "run delete"))
+			if test.want != "" {
+				require.Equal(t, test.want, f.missing("delete").Verdict)
+				require.Contains(t, f.missing("delete").Why, "the index ix_a may still be there")
 			}
 		})
 	}

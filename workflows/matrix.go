@@ -45,6 +45,18 @@ type MatrixInput struct {
 	Done *MatrixDone `json:"done,omitempty"`
 }
 
+// MarshalJSON packs what is large.
+func (in MatrixInput) MarshalJSON() ([]byte, error) {
+	type plain MatrixInput
+	return activities.Pack(plain(in))
+}
+
+// UnmarshalJSON reads the packed and the plain form.
+func (in *MatrixInput) UnmarshalJSON(text []byte) error {
+	type plain MatrixInput
+	return activities.Unpack(text, (*plain)(in))
+}
+
 // MatrixDone is how far a matrix is when it goes on as a new execution.
 type MatrixDone struct {
 	Started time.Time             `json:"started"`
@@ -59,6 +71,18 @@ type MatrixProgress struct {
 	Done []result.MatrixCell `json:"done"`
 	// Running are the cells under way, at most one on each host.
 	Running []result.MatrixCell `json:"running,omitempty"`
+}
+
+// MarshalJSON packs what is large.
+func (p MatrixProgress) MarshalJSON() ([]byte, error) {
+	type plain MatrixProgress
+	return activities.Pack(plain(p))
+}
+
+// UnmarshalJSON reads the packed and the plain form.
+func (p *MatrixProgress) UnmarshalJSON(text []byte) error {
+	type plain MatrixProgress
+	return activities.Unpack(text, (*plain)(p))
 }
 
 // MatrixResult is what a matrix came to, by reference. It is the workflow's result, and the details of its error when it was cancelled or
@@ -109,6 +133,12 @@ func Matrix(ctx workflow.Context, in MatrixInput) (MatrixResult, error) {
 		in.Done = &m.done
 		return MatrixResult{}, workflow.NewContinueAsNewError(ctx, Matrix, in)
 	}
+	// A host that had left its cells to the next execution when the matrix was cancelled has not noted them.
+	for h := range m.in.Hosts {
+		for i := len(m.done.Cells[h]); i < len(m.in.Matrix.Cells); i++ {
+			m.done.Cells[h] = append(m.done.Cells[h], m.unreached(h, i))
+		}
+	}
 	return m.conclude(finish, ctx.Err() != nil)
 }
 
@@ -155,16 +185,24 @@ func (m *matrix) runHost(ctx workflow.Context, h int) {
 		if i > first && m.isLong(ctx) && ctx.Err() == nil {
 			return
 		}
-		cell := m.in.Matrix.Cells[i]
-		outcome := result.MatrixCell{Engine: cell.Engine, Workload: cell.Workload, Variant: cell.Variant, Host: m.in.Hosts[h]}
-		if ctx.Err() != nil {
-			outcome.Verdict, outcome.Why = result.NotRun, "the matrix was cancelled before it"
-		} else {
+		outcome := m.unreached(h, i)
+		if ctx.Err() == nil {
+			outcome.Verdict, outcome.Why = "", ""
 			m.runCell(ctx, h, i, &outcome)
 		}
+		outcome.Why = briefly(outcome.Why, m.in.whyLength())
 		m.done.Cells[h] = append(m.done.Cells[h], outcome)
 		m.running[h] = result.MatrixCell{}
 		m.show(ctx)
+	}
+}
+
+// unreached is what cell i on host h is when the matrix was cancelled before its turn.
+func (m *matrix) unreached(h, i int) result.MatrixCell {
+	cell := m.in.Matrix.Cells[i]
+	return result.MatrixCell{
+		Engine: cell.Engine, Workload: cell.Workload, Variant: cell.Variant, Host: m.in.Hosts[h],
+		Verdict: result.NotRun, Why: "the matrix was cancelled before it",
 	}
 }
 
@@ -188,10 +226,10 @@ func (m *matrix) runCell(ctx workflow.Context, h, i int, outcome *result.MatrixC
 		outcome.Verdict, outcome.Why = result.NotRun, "the matrix was cancelled before it"
 		return
 	case err != nil:
-		outcome.Verdict, outcome.Why = result.Failed, briefly(message(err))
+		outcome.Verdict, outcome.Why = result.Failed, message(err)
 		return
 	case planned.Skip != "":
-		outcome.Verdict, outcome.Why = result.Skipped, briefly(planned.Skip)
+		outcome.Verdict, outcome.Why = result.Skipped, planned.Skip
 		return
 	}
 	outcome.Run = m.cellID(h, i)
@@ -214,15 +252,15 @@ func judgeCell(outcome *result.MatrixCell, came BenchmarkResult, err error) {
 	if err != nil {
 		came, _ = ResultOf(err)
 	}
-	outcome.Verdict, outcome.Why = came.Verdict, briefly(came.Why)
+	outcome.Verdict, outcome.Why = came.Verdict, came.Why
 	var application *temporal.ApplicationError
 	switch {
 	case errors.As(err, &application) && application.Type() == activities.TypeMissingBinary:
-		outcome.Verdict, outcome.Why = result.Skipped, briefly(application.Message())
+		outcome.Verdict, outcome.Why = result.Skipped, application.Message()
 	case temporal.IsCanceledError(err) && outcome.Verdict == "":
 		outcome.Verdict, outcome.Why = result.Interrupted, "the run was cancelled"
 	case err != nil && outcome.Verdict == "":
-		outcome.Verdict, outcome.Why = result.Failed, briefly(message(err))
+		outcome.Verdict, outcome.Why = result.Failed, message(err)
 	}
 }
 
@@ -319,9 +357,8 @@ func CellName(c result.MatrixCell) string {
 	return spec.Cell{Engine: c.Engine, Workload: c.Workload, Variant: c.Variant}.String()
 }
 
-// briefly cuts a reason that travels in histories; the run's document has all of it.
-func briefly(why string) string {
-	const most = 300
+// briefly cuts a reason that travels in histories to so many letters; the run's document has all of it.
+func briefly(why string, most int) string {
 	why = strings.Join(strings.Fields(why), " ")
 	if runes := []rune(why); len(runes) > most {
 		return string(runes[:most-1]) + "…"

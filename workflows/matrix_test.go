@@ -167,6 +167,27 @@ func TestCancelledMatrixCancelsItsCellsAndKeepsWhatItHas(t *testing.T) {
 	require.Len(t, n.begun, 4)
 }
 
+// A host whose history is long leaves its cells to the next execution, and waits for the other hosts. When the matrix is cancelled then, they are
+// in the summary all the same.
+func TestCancelledMatrixOfALongHistoryHasEveryCell(t *testing.T) {
+	n := night(t)
+	in := matrixOf("absent", "b", "c")
+	in.Hosts = []string{"one", "two"}
+	in.Done = &MatrixDone{Started: n.env.Now(), Cells: [][]result.MatrixCell{nil, {{Engine: "absent", Workload: "crud", Host: "two", Verdict: result.Skipped}}}}
+	n.env.SetContinueAsNewSuggested(true)                               // after every cell
+	n.env.RegisterDelayedCallback(n.env.CancelWorkflow, 30*time.Minute) // one has left b and c, two runs b
+	n.env.ExecuteWorkflow(Matrix, in)
+	require.True(t, temporal.IsCanceledError(n.env.GetWorkflowError()), "%v", n.env.GetWorkflowError())
+	const unreached = "not run the matrix was cancelled before it"
+	require.Equal(t, []string{
+		"absent one skipped Absent cannot be had on this host: no absentd on PATH", "b one " + unreached, "c one " + unreached,
+		"absent two skipped", "b two interrupted the run was cancelled", "c two " + unreached,
+	}, n.cells())
+	outcome, ok := MatrixResultOf(n.env.GetWorkflowError())
+	require.True(t, ok)
+	require.Equal(t, 3, outcome.Counts[result.NotRun])
+}
+
 func TestSummaryThatCannotBeStoredFailsTheMatrixAndNamesItsCells(t *testing.T) {
 	n := night(t)
 	n.putErr = temporal.NewNonRetryableApplicationError("no such bucket", activities.TypeSpec, nil)

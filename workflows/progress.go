@@ -39,6 +39,18 @@ type Progress struct {
 	Rows   []Row `json:"rows"` // the legs that are over, in the order of the plan
 }
 
+// MarshalJSON packs what is large.
+func (p Progress) MarshalJSON() ([]byte, error) {
+	type plain Progress
+	return activities.Pack(plain(p))
+}
+
+// UnmarshalJSON reads the packed and the plain form.
+func (p *Progress) UnmarshalJSON(text []byte) error {
+	type plain Progress
+	return activities.Unpack(text, (*plain)(p))
+}
+
 // Row is one leg in the few numbers of a headline.
 type Row struct {
 	Leg      string         `json:"leg"`
@@ -101,6 +113,10 @@ func (b *benchmark) show(ctx workflow.Context) {
 			rate = fmt.Sprintf("%.0f", *row.Rate)
 		}
 		text.WriteString(fmt.Sprintf("| %s | %s | %s | %s | %s |\n", row.Title, row.Verdict, rate, latency(row.P50), latency(row.P99)))
+		if text.Len() > maxDetails {
+			text.WriteString("\n…\n")
+			break
+		}
 	}
 	if b.document.Path != "" {
 		text.WriteString(fmt.Sprintf("\nResult: `%s`\n", b.document.Path))

@@ -47,7 +47,7 @@ func (b *benchmark) recoverServer(ctx workflow.Context) error {
 	if err := workflow.ExecuteActivity(stop, agents.StopAgent, b.run).Get(ctx, nil); err != nil {
 		return err
 	}
-	start := workflow.WithActivityOptions(ctx, b.hostOptions(b.in.Spec.Database+" again", 15*time.Minute, 5))
+	start := workflow.WithActivityOptions(ctx, b.hostOptions(b.in.Spec.Database+" again", 15*time.Minute, 0))
 	var started activities.StartedServer
 	err := workflow.ExecuteActivity(start, server.RecoverServer, activities.RecoverServerInput{Run: b.run, Server: *b.server}).Get(ctx, &started)
 	if err != nil {

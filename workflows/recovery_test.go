@@ -51,6 +51,22 @@ func (l *losing) runLeg(ctx context.Context, in activities.RunLegInput) (activit
 	return came, nil
 }
 
+// Workers that were lost while they started the server use up none of its attempts: the activity counts those itself.
+func TestStartOfTheServerOutlivesWorkers(t *testing.T) {
+	env, f := environment(t)
+	f.legs()
+	lost := 0
+	f.fails["start server"] = temporal.NewApplicationError("the worker is gone", activities.TypeDraining)
+	f.happens["start server"] = func() {
+		if lost++; lost == 8 {
+			delete(f.fails, "start server")
+		}
+	}
+	env.ExecuteWorkflow(Benchmark, input(t, spec.ModeAll))
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, 8, lost)
+}
+
 // runLosing runs a benchmark whose server is lost.
 func runLosing(t *testing.T, l *losing) (*losing, error) {
 	t.Helper()

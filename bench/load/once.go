@@ -9,7 +9,8 @@ import (
 
 // Once runs one operation that tells itself how long it took, such as the build of an index, whose end is not the return of a call. It gives the
 // result of a leg of one sample. The operation's context is cancelled when ctx is or when the timeout, 0 for none, has passed; when it
-// does not return then, it is given up as Run gives up workers.
+// does not return then, it is given up as Run gives up workers: the result says StoppedStuck, and what the operation writes is not to be read, as
+// it may still be writing.
 func Once(ctx context.Context, timeout time.Duration, classify func(error) string, operation func(context.Context) (time.Duration, error)) (*Result, error) {
 	began := time.Now()
 	before := readGC()

@@ -154,10 +154,11 @@ func (l scanLegs) build(index *query.Index) Step {
 // drop is the leg that removes it.
 func (l scanLegs) drop(index *query.Index) Step { return l.indexStep(index, IndexDrop, "drop") }
 
+// indexStep is read-only, as the rows stay as they are: an execution that was cut short leaves them to the next, and the build that goes on with them.
 func (l scanLegs) indexStep(index *query.Index, kind Kind, verb string) Step {
 	return Step{
 		ID: fmt.Sprintf("index/%s/%s/%s", l.scan.ID, l.run.Word, verb), Title: l.name() + " index " + verb, Kind: kind, Timed: true,
-		Needs: Updated, Leaves: Any, Effect: Repeatable, Version: updated, Rows: l.spec.Samples,
+		Needs: Updated, Leaves: Any, Effect: ReadOnly, Version: updated, Rows: l.spec.Samples,
 		Samples: 1, Clients: 1, Threads: 1, Index: index, Skip: l.unsupported(index),
 	}
 }

@@ -24,9 +24,11 @@ type Options struct {
 	// Say, when not nil, is told now and then how many rows have been looked at, one call at a time. It is not called when Dir has the answer.
 	Say func(doneRows, ofRows uint64)
 
-	kernel *tile.Kernel  // nil for the fastest
-	block  uint64        // rows between two moments at which a checkpoint may be taken; 0 for blockRows
-	every  time.Duration // the least time between two checkpoints; 0 for checkpointEvery
+	// Kernel computes the tiles; nil for the fastest that the machine can run.
+	Kernel *tile.Kernel
+
+	block uint64        // rows between two moments at which a checkpoint may be taken; 0 for blockRows
+	every time.Duration // the least time between two checkpoints; 0 for checkpointEvery
 }
 
 // blockRows is how many rows are looked at between two moments at which all workers meet.
@@ -60,8 +62,8 @@ func compute(ctx context.Context, p Problem, o Options) (*Truth, error) {
 	if o.every == 0 {
 		o.every = checkpointEvery
 	}
-	if o.kernel == nil {
-		o.kernel = tile.Kernels()[0]
+	if o.Kernel == nil {
+		o.Kernel = tile.Kernels()[0]
 	}
 	digest := p.Digest()
 	if o.Dir == "" {

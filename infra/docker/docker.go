@@ -21,18 +21,27 @@ import (
 	"github.com/docker/docker/client"
 )
 
-// What went wrong, for callers that branch on it. Trying again cures none of these but ErrNotReady.
+// What went wrong, for callers that branch on it. Trying again cures none of these but ErrRegistry and ErrNotReady.
 var (
 	// ErrUnavailable tells that there is no container engine to be used on this machine. The error says what to do.
 	ErrUnavailable = errors.New("no container engine")
+	// ErrOptions tells that no container can be made of what was asked for.
+	ErrOptions = errors.New("the container cannot be made as asked")
 	// ErrImage tells that the image is not on this machine and cannot be had.
 	ErrImage = errors.New("no image")
+	// ErrWrongImage is an ErrImage of a name that stands for no image of the server: the registry has none, or does not give it to us, or it has
+	// no program of the server's.
+	ErrWrongImage = fmt.Errorf("%w of the server", ErrImage)
+	// ErrRegistry tells that the image could not be fetched for a reason that is not the image's: the network, the registry, the disk.
+	ErrRegistry = errors.New("image cannot be fetched now")
 	// ErrVolume tells that a volume is not there, is not ours or is in use.
 	ErrVolume = errors.New("volume cannot be used")
 	// ErrNoContainer tells that a run has no container.
 	ErrNoContainer = errors.New("no container")
 	// ErrNotReady tells that the server exited or gave no answer in time. The error carries the end of its log.
 	ErrNotReady = errors.New("server is not ready")
+	// ErrExited is an ErrNotReady of a server that ended by itself. Once may be an accident; one that does it again will go on doing it.
+	ErrExited = fmt.Errorf("%w", errEnded)
 )
 
 // Client talks to the container engine of this machine. Its methods may be called from many goroutines.
@@ -43,6 +52,8 @@ type Client struct {
 	where string
 	// patience is how long another start may take between making a container and starting it.
 	patience time.Duration
+	// pullPause is how long a pull that failed waits before it is tried again.
+	pullPause time.Duration
 }
 
 // New makes a client of the engine that the docker command would use: by DOCKER_HOST, by its context, or at one of the usual sockets. It does not
@@ -66,7 +77,7 @@ func New(logger *slog.Logger) (*Client, error) {
 	if err := local(api.DaemonHost()); err != nil {
 		return nil, errors.Join(err, api.Close())
 	}
-	return &Client{api: api, log: logger, where: api.DaemonHost(), patience: createdGrace}, nil
+	return &Client{api: api, log: logger, where: api.DaemonHost(), patience: createdGrace, pullPause: pullPause}, nil
 }
 
 // Close releases the client's connections.

@@ -3,8 +3,10 @@ package docker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -50,7 +52,7 @@ func TestAServerThatExitsAtOnceSaysWhy(t *testing.T) {
 	o.Server = with(o.Server, "redis-server", "--no-such-setting", "1")
 	begin := time.Now()
 	_, err := c.Start(t.Context(), o)
-	if !errors.Is(err, docker.ErrNotReady) {
+	if !errors.Is(err, docker.ErrNotReady) || !errors.Is(err, docker.ErrExited) {
 		t.Fatalf("error is %v", err)
 	}
 	for _, part := range []string{"start Redis", "with code 1", "last lines of its log", "no-such-setting", "Bad directive"} {
@@ -256,13 +258,52 @@ func TestAStubbornServerIsKilled(t *testing.T) {
 	}
 }
 
+// A server that answers that it cannot do what is asked of it is not asked again until time is up.
+func TestAServerThatCannotDoItIsGivenUpAtOnce(t *testing.T) {
+	c, api := engine(t)
+	run := runID(t, c, api)
+	o := redis(t, run)
+	answers, asked := o.Ready, 0
+	o.Ready = func(ctx context.Context, running *docker.Running) error {
+		if err := answers(ctx, running); err != nil {
+			return err
+		}
+		asked++
+		return fmt.Errorf("open: %w", drivers.Unsupported{Why: "it is of another make"})
+	}
+	_, err := c.Start(t.Context(), o)
+	if !errors.As(err, new(drivers.Unsupported)) || errors.Is(err, docker.ErrNotReady) {
+		t.Errorf("error is %v", err)
+	}
+	if asked != 1 {
+		t.Errorf("it was asked %d times", asked)
+	}
+	if containers, volumes := left(t, api, run); containers+volumes > 0 {
+		t.Errorf("%d containers and %d volumes are left", containers, volumes)
+	}
+}
+
+// Who kills a server before it is ready says nothing of the server.
+func TestAKilledServerHasNotExitedByItself(t *testing.T) {
+	c, api := engine(t)
+	o := redis(t, runID(t, c, api))
+	var once sync.Once
+	o.Ready = func(_ context.Context, running *docker.Running) error {
+		once.Do(func() { kill(t, running) })
+		return errors.New("not yet")
+	}
+	if _, err := c.Start(t.Context(), o); !errors.Is(err, docker.ErrNotReady) || errors.Is(err, docker.ErrExited) {
+		t.Errorf("error is %v", err)
+	}
+}
+
 func TestBadOptionsAreRefusedAllAtOnce(t *testing.T) {
 	c, _ := engine(t)
 	_, err := c.Start(t.Context(), docker.Options{
 		Engine: "Redis", Name: "redis", RunID: "x", Server: &drivers.Server{}, CPUs: "3-1", Pull: "sometimes", MemoryBytes: -1,
 	})
-	if err == nil {
-		t.Fatal("started")
+	if !errors.Is(err, docker.ErrOptions) {
+		t.Fatalf("error is %v", err)
 	}
 	for _, part := range []string{"when the server is ready", "--image", "on which port", `"3-1"`, `"sometimes"`, "memory limit"} {
 		if !strings.Contains(err.Error(), part) {
@@ -306,7 +347,7 @@ func TestAnImageWithoutTheServerSaysSo(t *testing.T) {
 	o := postgres(t, run)
 	o.Image = images.Redis(t)
 	_, err := c.Start(t.Context(), o)
-	if err == nil || !strings.Contains(err.Error(), "postgres") {
+	if !errors.Is(err, docker.ErrWrongImage) || !strings.Contains(err.Error(), "postgres") || !strings.Contains(err.Error(), "is not one of PostgreSQL") {
 		t.Errorf("error is %v", err)
 	}
 	if containers, volumes := left(t, api, run); containers+volumes > 0 {

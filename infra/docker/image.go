@@ -35,7 +35,7 @@ func (p PullPolicy) check() error {
 // ensureImage returns the image, fetched by the policy.
 func (c *Client) ensureImage(ctx context.Context, o *Options) (image.InspectResponse, error) {
 	if _, err := reference.ParseNormalizedNamed(o.Image); err != nil {
-		return image.InspectResponse{}, fmt.Errorf("%w: %q is not the name of an image: %w", ErrImage, o.Image, err)
+		return image.InspectResponse{}, fmt.Errorf("%w: %q is not the name of an image: %w", ErrWrongImage, o.Image, err)
 	}
 	found, err := c.api.ImageInspect(ctx, o.Image)
 	if err != nil && !errdefs.IsNotFound(err) {
@@ -48,14 +48,18 @@ func (c *Client) ensureImage(ctx context.Context, o *Options) (image.InspectResp
 	case o.Pull == PullNever:
 		return found, fmt.Errorf("%w: %s is not on this machine, and --pull never forbids to fetch it: run `docker pull %s`, or name another with --image", ErrImage, o.Image, o.Image)
 	}
-	if err := c.pull(ctx, o.Image, o.Progress); err != nil {
+	if err := c.pullAgain(ctx, o.Image, o.Progress); err != nil {
 		if ctx.Err() != nil {
 			return found, fmt.Errorf("pull image %s: %w", o.Image, context.Cause(ctx))
 		}
-		if here {
-			return found, fmt.Errorf("%w: pull %s: %w; --pull missing takes the one that is on this machine", ErrImage, o.Image, err)
+		kind := ErrRegistry
+		if isVerdict(err) {
+			kind = ErrWrongImage
 		}
-		return found, fmt.Errorf("%w: %s is not on this machine and cannot be pulled: %w; load it with `docker load` or `docker import`, or name another with --image", ErrImage, o.Image, err)
+		if here {
+			return found, fmt.Errorf("%w: pull %s: %w; --pull missing takes the one that is on this machine", kind, o.Image, err)
+		}
+		return found, fmt.Errorf("%w: %s is not on this machine and cannot be pulled: %w; load it with `docker load` or `docker import`, or name another with --image", kind, o.Image, err)
 	}
 	if found, err = c.api.ImageInspect(ctx, o.Image); err != nil {
 		return found, fmt.Errorf("look up image %s after it was pulled: %w", o.Image, err)

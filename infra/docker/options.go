@@ -109,5 +109,8 @@ func (o *Options) complete() error {
 	if o.MemoryBytes > 0 && (o.Resources.MemoryBytes == 0 || o.MemoryBytes < o.Resources.MemoryBytes) {
 		o.Resources.MemoryBytes = o.MemoryBytes
 	}
-	return errors.Join(problems...)
+	if len(problems) > 0 {
+		return fmt.Errorf("%w: %w", ErrOptions, errors.Join(problems...))
+	}
+	return nil
 }

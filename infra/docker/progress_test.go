@@ -79,6 +79,31 @@ func TestAPullThatFailsOrIsCutShort(t *testing.T) {
 	}
 }
 
+// What ends a pull comes as a text; these are those of Docker Engine and of containerd's store in it.
+func TestVerdictsOnAnImage(t *testing.T) {
+	for text, verdict := range map[string]bool{
+		"manifest for redis:99 not found: manifest unknown: manifest unknown":                                                                true,
+		"pull access denied for nobody/x, repository does not exist or may require 'docker login': denied: requested access to the resource": true,
+		`failed to resolve reference "docker.io/library/redis:99": docker.io/library/redis:99: not found`:                                    true,
+		"pull access denied, repository does not exist or may require authorization: insufficient_scope: authorization failed":               true,
+		"no matching manifest for linux/arm64/v8 in the manifest list entries":                                                               true,
+		"unauthorized: incorrect username or password":                                                                                       true,
+		"toomanyrequests: You have reached your unauthenticated pull rate limit":                                                             false,
+		"received unexpected HTTP status: 503 Service Unavailable":                                                                           false,
+		`Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io: no such host`:                                        false,
+		`Get "https://registry-1.docker.io/v2/": net/http: TLS handshake timeout`:                                                            false,
+		"write /var/lib/docker/tmp/GetImageBlob1: no space left on device":                                                                   false,
+		"unexpected EOF": false,
+	} {
+		if got := isVerdict(&pullError{text: text}); got != verdict {
+			t.Errorf("%s: taken for a verdict: %v", text, got)
+		}
+	}
+	if !isVerdict(&pullError{code: 404, text: "nope"}) || isVerdict(&pullError{code: 502, text: "nope"}) {
+		t.Error("the code is not taken for what it is")
+	}
+}
+
 func TestDigestOfAnImage(t *testing.T) {
 	for _, c := range []struct {
 		name, image string

@@ -5,7 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/image"
 )
 
@@ -28,6 +33,63 @@ func (p Progress) Percent() float64 {
 	return 100 * float64(p.Bytes) / float64(p.Total)
 }
 
+const (
+	// pullAttempts is how often a pull is tried that fails for no fault of the image's.
+	pullAttempts = 3
+	// pullPause is how long it waits in between, and twice as long each time.
+	pullPause = 3 * time.Second
+)
+
+// pullAgain fetches an image, and tries again unless the registry has said that there is none for us.
+func (c *Client) pullAgain(ctx context.Context, name string, report func(Progress)) error {
+	pause := c.pullPause
+	for attempt := 1; ; attempt++ {
+		err := c.pull(ctx, name, report)
+		if err == nil || isVerdict(err) || attempt == pullAttempts {
+			return err
+		}
+		c.log.Warn("image is not pulled, trying again", "image", name, "error", err)
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+		pause *= 2
+	}
+}
+
+// pullError is the end of a pull that failed, as the engine tells it on the way.
+type pullError struct {
+	code int // as of HTTP, where the engine tells
+	text string
+}
+
+func (e *pullError) Error() string { return e.text }
+
+// verdicts are what registries and engines say of an image that is not to be had, in lower case: most of what ends a pull comes as a text.
+var verdicts = []string{
+	"manifest unknown", "name unknown", "name invalid", "repository name not known", "may require", "access to the resource is denied", "denied: ",
+	"unauthorized", "insufficient_scope", "no matching manifest", "no match for platform", "unsupported media type", "unsupported manifest format",
+}
+
+// isVerdict tells whether a pull failed because there is no such image, or none for us. All else may pass: an engine that has no network, a
+// registry that is overloaded or has served us too much already.
+func isVerdict(err error) bool {
+	text := strings.ToLower(err.Error())
+	if strings.Contains(text, "toomanyrequests") || strings.Contains(text, "too many requests") {
+		return false
+	}
+	var told *pullError
+	if errors.As(err, &told) {
+		switch told.code {
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+			return true
+		}
+	}
+	return errdefs.IsNotFound(err) || errdefs.IsUnauthorized(err) || errdefs.IsPermissionDenied(err) || errdefs.IsInvalidArgument(err) ||
+		strings.HasSuffix(text, ": not found") || strings.HasSuffix(text, ": denied") || slices.ContainsFunc(verdicts, func(verdict string) bool { return strings.Contains(text, verdict) })
+}
+
 // pull fetches an image.
 func (c *Client) pull(ctx context.Context, name string, report func(Progress)) (err error) {
 	c.log.Info("pulling image", "image", name)
@@ -48,6 +110,7 @@ type pullEvent struct {
 	Status         string
 	ProgressDetail struct{ Current, Total int64 }
 	Error          string
+	ErrorDetail    struct{ Code int }
 }
 
 // followPull reads what the engine tells of a pull until its end. That it failed, the engine says in the last line.
@@ -61,7 +124,7 @@ func followPull(stream io.Reader, name string, report func(Progress)) error {
 			return err
 		}
 		if event.Error != "" {
-			return errors.New(event.Error)
+			return &pullError{code: event.ErrorDetail.Code, text: event.Error}
 		}
 		if event.ID != "" {
 			l := layers[event.ID]

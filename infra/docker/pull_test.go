@@ -9,10 +9,13 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -144,7 +147,8 @@ func TestImagesArePulledByThePolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Pull = docker.PullAlways
-	if _, err := c.Start(t.Context(), o); !errors.Is(err, docker.ErrImage) || !strings.Contains(err.Error(), "--pull missing") {
+	c.SetPullPause(time.Millisecond)
+	if _, err := c.Start(t.Context(), o); !errors.Is(err, docker.ErrRegistry) || !strings.Contains(err.Error(), "--pull missing") {
 		t.Errorf("always, without a registry: %v", err)
 	}
 	o.Pull = docker.PullMissing
@@ -155,19 +159,88 @@ func TestAnImageThatCannotBePulledSaysSo(t *testing.T) {
 	c, api := engine(t)
 	run := runID(t, c, api)
 	_, name, _ := registry(t, []byte("nothing"))
-	for tag, want := range map[string]string{
-		name + ":2.0":                      "manifest", // there is no such version
-		"127.0.0.1:1/durabench-test/x:1.0": "connect",  // there is no such registry
-		"Not A Name":                       "is not the name of an image",
+	c.SetPullPause(time.Millisecond)
+	for tag, want := range map[string]struct {
+		kind error
+		text string
+	}{
+		name + ":2.0":                      {docker.ErrWrongImage, "manifest"}, // there is no such version
+		"127.0.0.1:1/durabench-test/x:1.0": {docker.ErrRegistry, "connect"},    // there is no registry now
+		"Not A Name":                       {docker.ErrWrongImage, "is not the name of an image"},
 	} {
 		o := redis(t, run)
 		o.Image, o.Pull = tag, docker.PullMissing
 		_, err := c.Start(t.Context(), o)
-		if !errors.Is(err, docker.ErrImage) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), tag) {
+		if !errors.Is(err, want.kind) || !strings.Contains(err.Error(), want.text) || !strings.Contains(err.Error(), tag) {
 			t.Errorf("image %s: %v", tag, err)
+		}
+		if errors.Is(err, docker.ErrImage) != (want.kind == docker.ErrWrongImage) {
+			t.Errorf("image %s: %v is final or not, which it is not to be", tag, err)
 		}
 	}
 	if containers, volumes := left(t, api, run); containers+volumes > 0 {
 		t.Errorf("%d containers and %d volumes are left", containers, volumes)
+	}
+}
+
+// faulty is a registry that answers with a fault so often, and then passes on to another.
+func faulty(t *testing.T, to *httptest.Server, status, times int, body string) (address string, asked *atomic.Int64) {
+	t.Helper()
+	asked = new(atomic.Int64)
+	target, err := url.Parse(to.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/manifests/") && asked.Add(1) <= int64(times) {
+			http.Error(w, body, status)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://"), asked
+}
+
+func TestOnlyTheRegistrysVerdictIsFinal(t *testing.T) {
+	c, api := engine(t)
+	c.SetPullPause(time.Millisecond)
+	files, err := testimage.RedisFiles("pulled")
+	ci.Need(t, err)
+	real, _, _ := registry(t, files)
+	const often = 1000
+	for name, test := range map[string]struct {
+		status, times int
+		body          string
+		kind          error // nil: it is pulled
+	}{
+		"away for a moment":  {http.StatusServiceUnavailable, 2, "", nil},
+		"away":               {http.StatusServiceUnavailable, often, "", docker.ErrRegistry},
+		"broken":             {http.StatusInternalServerError, often, `{"errors":[{"code":"UNKNOWN","message":"a bug"}]}`, docker.ErrRegistry},
+		"asked too often":    {http.StatusTooManyRequests, often, `{"errors":[{"code":"TOOMANYREQUESTS","message":"pull rate limit"}]}`, docker.ErrRegistry},
+		"no such image":      {http.StatusNotFound, often, `{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]}`, docker.ErrWrongImage},
+		"no such repository": {http.StatusNotFound, often, `{"errors":[{"code":"NAME_UNKNOWN","message":"repository name not known to registry"}]}`, docker.ErrWrongImage},
+		"denied":             {http.StatusForbidden, often, `{"errors":[{"code":"DENIED","message":"requested access to the resource is denied"}]}`, docker.ErrWrongImage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address, asked := faulty(t, real, test.status, test.times, test.body)
+			o := redis(t, runID(t, c, api))
+			o.Image, o.Pull = address+"/durabench-test/pulled:1.0", docker.PullMissing
+			_, err := c.Start(t.Context(), o)
+			if test.kind == nil {
+				images.Add(o.Image)
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if !errors.Is(err, test.kind) || errors.Is(err, docker.ErrImage) != errors.Is(test.kind, docker.ErrImage) {
+				t.Errorf("error is %v", err)
+			}
+			if test.kind == docker.ErrRegistry && asked.Load() < 3 {
+				t.Errorf("the registry was asked %d times", asked.Load())
+			}
+		})
 	}
 }

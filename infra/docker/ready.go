@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/container"
+
+	"github.com/durabench/durabench/drivers"
 )
 
 const (
@@ -20,8 +22,8 @@ const (
 	explainTimeout = 5 * time.Second
 )
 
-// errExited tells that the container exited before its server was ready.
-var errExited = fmt.Errorf("%w", ErrNotReady)
+// errEnded tells that the container ended before its server was ready, whoever ended it.
+var errEnded = fmt.Errorf("%w", ErrNotReady)
 
 // waitReady connects until it succeeds, the container exits or time is up.
 func (s *starting) waitReady(ctx context.Context, running *Running) error {
@@ -46,6 +48,9 @@ func (s *starting) waitReady(ctx context.Context, running *Running) error {
 		}
 		if err == nil {
 			return nil
+		}
+		if errors.As(err, new(drivers.Unsupported)) {
+			return err // it answers, and will not answer otherwise
 		}
 		// An attempt that was cut off says less than the one before.
 		if last == nil || ctx.Err() == nil {
@@ -103,13 +108,21 @@ func (s *starting) exitError(ctx context.Context, running *Running) error {
 	end, err := s.Check(ctx, running.State)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: its container ended: %w", errExited, err)
+		return fmt.Errorf("%w: its container ended: %w", errEnded, err)
 	case end == nil:
-		return fmt.Errorf("%w: its container ended and was started again by somebody else%s", errExited, s.logTail(ctx, running))
+		return fmt.Errorf("%w: its container ended and was started again by somebody else%s", errEnded, s.logTail(ctx, running))
 	case end.Removed:
-		return fmt.Errorf("%w: container %s was removed by somebody else", errExited, running.Name)
+		return fmt.Errorf("%w: container %s was removed by somebody else", errEnded, running.Name)
 	}
-	return fmt.Errorf("%w: its container %s%s", errExited, end, s.logTail(ctx, running))
+	kind := ErrExited
+	if end.ExitCode == killedExit && !end.OOMKilled || !end.Restarted.IsZero() {
+		kind = errEnded // by somebody
+	}
+	err = fmt.Errorf("%w: its container %s%s", kind, end, s.logTail(ctx, running))
+	if end.ExitCode == noProgramExit || end.ExitCode == badProgramExit {
+		return s.wrongImage(err)
+	}
+	return err
 }
 
 // logTail is the end of the server's log, ready to be put behind an error.

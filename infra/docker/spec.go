@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -67,7 +66,7 @@ func (o *Options) spec(password string) (Spec, error) {
 		StopSignal: unix.SignalName(cmp.Or(syscall.Signal(o.Server.StopSignal), syscall.SIGTERM)), // by name, as numbers differ between systems
 	}
 	if len(s.Command) == 0 {
-		return Spec{}, errors.New("the engine gives no command")
+		return Spec{}, fmt.Errorf("%w: the engine gives no command", ErrOptions)
 	}
 	if o.Server.Env != nil {
 		s.Env = o.Server.Env(l)
@@ -77,11 +76,11 @@ func (o *Options) spec(password string) (Spec, error) {
 	}
 	for name := range s.Files {
 		if !localPath(name) {
-			return Spec{}, fmt.Errorf("file %q is not below the launch directory", name)
+			return Spec{}, fmt.Errorf("%w: file %q is not below the launch directory", ErrOptions, name)
 		}
 	}
 	if password != "" && strings.Contains(strings.Join(s.Command, "\n"), password) {
-		return Spec{}, errors.New("the engine puts the password on the command line, where every user of the machine can read it")
+		return Spec{}, fmt.Errorf("%w: the engine puts the password on the command line, where every user of the machine can read it", ErrOptions)
 	}
 	return s, nil
 }

@@ -136,7 +136,7 @@ func (s *starting) adopt(ctx context.Context, id string) (*Running, error) {
 		return nil, err
 	}
 	running.Adopted = true
-	if err := s.waitReady(ctx, running); errors.Is(err, errExited) {
+	if err := s.waitReady(ctx, running); errors.Is(err, errEnded) {
 		// It had died already when it was found, or dies now: there is another way to go about a dead one.
 		return nil, errors.Join(errOvertaken, err)
 	} else if err != nil {
@@ -316,11 +316,26 @@ func (s *starting) startError(ctx context.Context, err error, id string, fresh b
 		s.log.Warn("container engine may not set resource limits", "engine", s.Engine, "limits", s.limits(), "error", err)
 		return errors.Join(errOvertaken, s.remove(ctx, id))
 	}
-	advice := ""
-	if strings.Contains(err.Error(), "executable file not found") || strings.Contains(err.Error(), "no such file or directory") {
-		advice = fmt.Sprintf("; image %s may not be one of %s: name another with --image", s.Image, s.Engine)
+	err = fmt.Errorf("start container %s: %w", objectName(s.Name, s.RunID), err)
+	if noProgram(err) {
+		err = s.wrongImage(err)
 	}
-	return s.giveUp(ctx, fmt.Errorf("start container %s: %w%s", objectName(s.Name, s.RunID), err, advice), id, fresh)
+	return s.giveUp(ctx, err, id, fresh)
+}
+
+// wrongImage says of an error that the image is to blame.
+func (s *starting) wrongImage(err error) error {
+	return fmt.Errorf("%w: image %s is not one of %s, name another with --image: %w", ErrWrongImage, s.Image, s.Engine, err)
+}
+
+// noProgram tells whether a container was not started because its image lacks the program, or has it for another machine.
+func noProgram(err error) bool {
+	text := err.Error()
+	if strings.Contains(text, "executable file not found") {
+		return true
+	}
+	return strings.Contains(text, "exec: ") && (strings.Contains(text, "no such file or directory") || strings.Contains(text, "permission denied")) ||
+		strings.Contains(text, "exec format error")
 }
 
 // giveUp takes away what was started for nothing, unless it is to be looked at. Data of an earlier start stays, as it may be of use to the next one.

@@ -11,6 +11,13 @@ import (
 // unknownExit is the exit code of a server of which it is not known.
 const unknownExit = -1
 
+// Exit codes as shells have them: of a server that was killed, and of a program that cannot be run or is not there.
+const (
+	killedExit     = 128 + 9
+	badProgramExit = 126
+	noProgramExit  = 127
+)
+
 // End is the end of a server's start.
 type End struct {
 	// At is when it ended, by the container engine's clock; for a removed container when that was found out.
@@ -40,7 +47,7 @@ func (e End) String() string {
 	switch {
 	case e.OOMKilled:
 		text += ", out of memory: the kernel killed a process of it"
-	case e.ExitCode == 137:
+	case e.ExitCode == killedExit:
 		text += ", killed"
 	}
 	if e.Why != "" {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -36,7 +37,8 @@ func unprivileged() (*account, error) {
 		}
 		return newAccount(u)
 	}
-	return nil, fmt.Errorf("the server refuses to run as root, and there is no account %q or %q to run it: make one, or run as another user", accounts[0], accounts[1])
+	return nil, fmt.Errorf("%w: it refuses to run as root, and there is no account %s to run it: make one, or run as another user",
+		ErrAccount, strings.Join(accounts, " or "))
 }
 
 func newAccount(u *user.User) (*account, error) {

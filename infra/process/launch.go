@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -74,7 +76,7 @@ func (s *server) initialise(ctx context.Context, line []string) error {
 	// Should a child of it keep our pipe open, we do not wait for that.
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("make the data directory of %s: %w", s.Engine, err)
+		return fmt.Errorf("make the data directory of %s: %w", s.Engine, notStarted(err))
 	}
 	stop := context.AfterFunc(ctx, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	err := cmd.Wait()
@@ -102,7 +104,7 @@ func (s *server) run(ctx context.Context) (*Running, error) {
 	cmd := s.command(s.Server.Command(s.launch))
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := s.Placement.Start(cmd); err != nil {
-		return nil, fmt.Errorf("start %s: %w", s.Engine, err)
+		return nil, fmt.Errorf("start %s: %w", s.Engine, notStarted(err))
 	}
 	// While we live we are its parent, and take note of its end; after us, init does.
 	exited := make(chan error, 1)
@@ -117,6 +119,20 @@ func (s *server) run(ctx context.Context) (*Running, error) {
 		return nil, s.giveUp(err)
 	}
 	return running, nil
+}
+
+// unfit is what the kernel says of a program that is not there, is none, or is one of another machine.
+var unfit = []error{syscall.ENOENT, syscall.EACCES, syscall.ENOEXEC}
+
+// notStarted tells of a program that could not be started whether it is the program's fault, which stays.
+func notStarted(err error) error {
+	var run *fs.PathError
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.As(err, &run) && run.Op == "fork/exec" && slices.Contains(unfit, run.Err):
+		return fmt.Errorf("%w: %w", ErrNotInstalled, err)
+	default:
+		return err
+	}
 }
 
 // register writes down which process is the server.

@@ -27,12 +27,18 @@ import (
 var (
 	// ErrNotInstalled tells that the server's binary is not on this machine. The error says what to install.
 	ErrNotInstalled = errors.New("server is not installed")
+	// ErrOptions tells that no server can be started of what was asked for.
+	ErrOptions = errors.New("the server cannot be started as asked")
+	// ErrAccount tells that there is no account that the server could run as.
+	ErrAccount = errors.New("no account for the server")
 	// ErrDirectory tells that the directory cannot be used: not writable, or closed to the account that the server runs as.
 	ErrDirectory = errors.New("directory cannot be used")
 	// ErrPortTaken tells that the port that was asked for is in use.
 	ErrPortTaken = errors.New("port is taken")
 	// ErrNotReady tells that the server exited or gave no answer in time. The error carries the end of its log.
 	ErrNotReady = errors.New("server is not ready")
+	// ErrExited is an ErrNotReady of a server that ended by itself. Once may be an accident; one that does it again will go on doing it.
+	ErrExited = fmt.Errorf("%w", ErrNotReady)
 )
 
 const (

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/durabench/durabench/drivers"
@@ -61,7 +63,7 @@ func (s *server) waitReady(ctx context.Context, running *Running, exited <-chan 
 		case <-time.After(pause):
 		}
 		if exited == nil && !s.state.alive() {
-			return s.exitError(errors.New("it is gone"))
+			return s.exitError(errGone)
 		}
 	}
 }
@@ -85,11 +87,28 @@ func (s *server) exitError(status error) error {
 		why = status.Error()
 	}
 	tail := s.logTail()
-	err := fmt.Errorf("start %s: %w: it exited at once, %s%s", s.Engine, ErrNotReady, why, tail)
+	kind := ErrExited
+	if killed(status) {
+		kind = ErrNotReady // by somebody: it says nothing of the server
+	}
+	err := fmt.Errorf("start %s: %w: it exited at once, %s%s", s.Engine, kind, why, tail)
 	if strings.Contains(strings.ToLower(tail), errAddressInUse.Error()) {
 		return fmt.Errorf("%w\n%w: port %d", err, errAddressInUse, s.launch.Port)
 	}
 	return err
+}
+
+// errGone tells that a server that is not our child is gone, and nobody knows how.
+var errGone = errors.New("it is gone")
+
+// killed tells whether a server did not end by itself, as far as is known.
+func killed(status error) bool {
+	var exit *exec.ExitError
+	if errors.As(status, &exit) {
+		wait, ok := exit.Sys().(syscall.WaitStatus)
+		return ok && wait.Signaled() && wait.Signal() == syscall.SIGKILL
+	}
+	return errors.Is(status, errGone)
 }
 
 // logTail is the end of the server's log, ready to be put behind an error.

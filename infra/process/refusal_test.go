@@ -153,3 +153,45 @@ func TestADeadStateIsNotTakenForAServer(t *testing.T) {
 		t.Errorf("alive with a damaged state: %v", err)
 	}
 }
+
+func TestAServerWithoutAnAccountIsRefused(t *testing.T) {
+	if os.Geteuid() != 0 {
+		ci.Need(t, errors.New("only root runs servers as another account"))
+	}
+	known := accounts
+	accounts = []string{"no-such-account"}
+	defer func() { accounts = known }()
+	o := script(t, "touch ready; exec sleep 1000")
+	o.Server.NotRoot = true
+	refused(t, o, time.Second, ErrAccount, "no-such-account", "run as another user")
+}
+
+func TestAServerWithoutACommandIsRefused(t *testing.T) {
+	o := script(t, "touch ready; exec sleep 1000")
+	o.Server.Command = func(drivers.Launch) []string { return nil }
+	refused(t, o, time.Second, ErrOptions, "no command")
+}
+
+func TestAProgramThatCannotBeRunIsNotInstalled(t *testing.T) {
+	o := script(t, "touch ready; exec sleep 1000")
+	o.Server.Init = func(drivers.Launch) []string { return []string{"/no/such/initdb"} }
+	refused(t, o, time.Second, ErrNotInstalled, "make the data directory", "/no/such/initdb")
+	o = script(t, "touch ready; exec sleep 1000")
+	o.Server.Command = func(drivers.Launch) []string { return []string{"no-such-program"} }
+	refused(t, o, time.Second, ErrNotInstalled, "no-such-program")
+	o = script(t, "")
+	if err := os.WriteFile(o.Binary, []byte("\x7fELF of another machine"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, o, time.Second, ErrNotInstalled, o.Binary)
+}
+
+// Only what ended by itself will go on doing so.
+func TestAServerThatExitsHasDoneItByItselfOrNot(t *testing.T) {
+	refused(t, script(t, "exit 3"), 10*time.Second, ErrExited, "exit status 3")
+	refused(t, script(t, "kill -SEGV $$"), 10*time.Second, ErrExited)
+	o := script(t, "kill -KILL $$")
+	if _, err := Start(t.Context(), o); !errors.Is(err, ErrNotReady) || errors.Is(err, ErrExited) {
+		t.Errorf("killed: %v", err)
+	}
+}

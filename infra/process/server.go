@@ -165,7 +165,7 @@ func (s *server) plan(port int) (drivers.Launch, error) {
 		l.Settings = s.Server.Settings(s.Profile, s.Tier, s.Resources)
 	}
 	if command := s.Server.Command(l); len(command) == 0 {
-		return l, fmt.Errorf("start %s: the engine gives no command", s.Engine)
+		return l, fmt.Errorf("start %s: %w: the engine gives no command", s.Engine, ErrOptions)
 	}
 	return l, nil
 }
@@ -195,7 +195,7 @@ func (s *server) writeFiles() error {
 	files := s.files()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !filepath.IsLocal(name) {
-			return fmt.Errorf("start %s: file %q is not below the launch directory", s.Engine, name)
+			return fmt.Errorf("start %s: %w: file %q is not below the launch directory", s.Engine, ErrOptions, name)
 		}
 		path := filepath.Join(s.server, name)
 		if err := replaceFile(path, []byte(files[name])); err != nil {

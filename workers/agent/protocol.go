@@ -78,6 +78,8 @@ type Outcome struct {
 	Calibration *result.Calibration `json:"calibration,omitempty"`
 	// Mark is what the data is known by from this step on, when the step made it or made it again. The executor alone reads it.
 	Mark string `json:"mark,omitempty"`
+	// Cleared tells, after the build or the drop of an index that came to nothing, that nothing of the index is left in the database.
+	Cleared bool `json:"cleared,omitempty"`
 	// Error is why an untimed step failed; the run cannot go on after it. A failed leg says so in its verdict.
 	Error string `json:"error,omitempty"`
 	// ErrorClass is the kind of Error.

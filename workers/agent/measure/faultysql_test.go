@@ -66,9 +66,11 @@ type faultyServer struct {
 	calls    atomic.Int64 // since the fault was set
 	analyses atomic.Int64
 
-	lock  sync.Mutex
-	built error
-	ends  chan struct{} // of a build behind the call's back
+	drops    atomic.Int64
+	onCreate func() // of an index
+
+	lock     sync.Mutex
+	building *pending
 }
 
 // faultyServers has the servers by their directories.
@@ -106,54 +108,85 @@ func (d *faultySQLDatabase) Client(ctx context.Context, i int) (drivers.Client, 
 	return &faultySQLClient{client.(sqlClient), d}, nil
 }
 
-// slowBuild is how long a build goes on after its call has returned.
+// slowBuild is how long a build goes on after its call has returned, or after the one who called was lost.
 const slowBuild = 150 * time.Millisecond
 
+// pending is a build that goes on without anyone waiting for it. It is seen to have ended when somebody looks.
+type pending struct {
+	index query.Index
+	ends  time.Time
+}
+
+// begin has the server build behind everyone's back.
+func (s *faultyServer) begin(index query.Index) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.building = &pending{index, time.Now().Add(slowBuild)}
+}
+
+// goesOn tells whether a build is under way, and ends the one whose time has come.
+func (d *faultySQLDatabase) goesOn(ctx context.Context) (bool, error) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	if d.building == nil || time.Now().Before(d.building.ends) {
+		return d.building != nil, nil
+	}
+	index := d.building.index
+	d.building = nil
+	return false, d.sqlDatabase.CreateIndex(ctx, index)
+}
+
 func (d *faultySQLDatabase) CreateIndex(ctx context.Context, index query.Index) error {
+	if d.onCreate != nil {
+		d.onCreate()
+	}
 	switch {
 	case d.is("build fails"):
 		return errors.New("no space left")
+	case d.is("build fails late"), d.is("build fails late, and drops"):
+		return errors.Join(d.sqlDatabase.CreateIndex(ctx, index), errors.New("no space left"))
 	case d.is("slow build"):
-		d.ends = make(chan struct{})
-		go func() {
-			defer close(d.ends)
-			time.Sleep(slowBuild)
-			d.lock.Lock()
-			defer d.lock.Unlock()
-			d.built = d.sqlDatabase.CreateIndex(context.WithoutCancel(ctx), index)
-		}()
+		d.begin(index)
 		return nil
-	case d.is("build under way, unseen"):
-		<-d.ends
-		return errors.Join(drivers.ErrExists, d.built)
 	}
-	return d.sqlDatabase.CreateIndex(ctx, index)
+	waited := false
+	for {
+		switch on, err := d.goesOn(ctx); {
+		case err != nil:
+			return err
+		case on:
+			waited = true
+			time.Sleep(time.Millisecond)
+		case waited:
+			return drivers.ErrExists
+		default:
+			return d.sqlDatabase.CreateIndex(ctx, index)
+		}
+	}
 }
 
 func (d *faultySQLDatabase) IndexState(ctx context.Context, index query.Index) (drivers.IndexState, error) {
-	d.lock.Lock()
-	defer d.lock.Unlock()
-	if d.built != nil {
-		return drivers.IndexState{}, d.built
+	on, err := d.goesOn(ctx)
+	if err != nil {
+		return drivers.IndexState{}, err
 	}
 	state, err := d.sqlDatabase.IndexState(ctx, index)
 	state.Ready = state.Ready && !d.is("never ready")
-	state.Exists = state.Exists || d.is("build under way")
+	state.Exists = state.Exists || on && !d.is("build under way, unseen")
 	return state, err
 }
 
 func (d *faultySQLDatabase) DropIndex(ctx context.Context, index query.Index) error {
-	if d.is("lost drop") {
+	d.drops.Add(1)
+	switch {
+	case d.is("lost drop"):
 		return nil
+	case d.is("drop fails"), d.is("build fails late, and drops"):
+		return errors.New("disk is full")
+	case d.is("first drop fails") && d.calls.Add(1) == 1:
+		return errors.New("lock wait timeout")
 	}
 	return d.sqlDatabase.DropIndex(ctx, index)
-}
-
-func (d *faultySQLDatabase) Close() error {
-	if d.ends != nil {
-		<-d.ends
-	}
-	return d.sqlDatabase.Close()
 }
 
 type faultySQLClient struct {

@@ -48,6 +48,9 @@ func (s *session) rebuild(ctx context.Context, task agent.Task, cause, why strin
 	if err := s.loaded(ctx, task); err != nil {
 		return err
 	}
+	if err := s.refreshStatistics(ctx, task); err != nil {
+		return err
+	}
 	note := fmt.Sprintf("%s; %s were loaded again before the leg, off its clock, in %v", why, describeRows(rows), since(begun))
 	if from > 0 {
 		note += fmt.Sprintf("; the first %d of them by a load that was cut short and went on", from)

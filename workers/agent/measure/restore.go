@@ -73,6 +73,9 @@ func (s *session) writeAll(ctx context.Context, task agent.Task) error {
 	if err := s.load(ctx, task, 0, spec.RowSet{{From: 0, To: rows, Version: task.Step.Version}}); err != nil {
 		return fmt.Errorf("write the rows of %s again: %w", s.where(), err)
 	}
+	if err := s.refreshStatistics(ctx, task); err != nil {
+		return err
+	}
 	return s.keep(ctx, mark{Run: s.setup.RunID, Generation: s.generation()}) // which says no more how far it is
 }
 

@@ -44,10 +44,12 @@ type scanJob struct {
 	session *session
 	task    agent.Task
 
-	scan       *query.Scan
-	expected   *query.Expected // nil when it is not known, or not to be compared
-	want       int64           // rows, or the count, of every answer; -1 when it is not known
-	keeps      int             // workers that keep answers to compare their content
+	scan     *query.Scan
+	expected *query.Expected // nil when it is not known, or not to be compared
+	want     int64           // rows, or the count, of every answer; -1 when it is not known
+	keeps    int             // workers that keep answers to compare their content
+	// clients are those of the leg: the session may have given them up while an operation still uses one.
+	clients    []drivers.Client
 	statements []drivers.Statement
 
 	lock    sync.Mutex
@@ -58,6 +60,7 @@ type scanJob struct {
 // prepare finds out what the answer has to be, readies the statement on every client and checks a whole answer.
 func (j *scanJob) prepare(ctx context.Context, leg *result.Leg) (*refusal, error) {
 	s, step := j.session, j.task.Step
+	j.clients = s.database.clients
 	scan, err := query.Bind(&step.Scan.Query, s.corpus.Template())
 	if err != nil {
 		return nil, &problem{agent.ErrorSpec, fmt.Errorf("scan %s: %w", step.Scan.Query.ID, err)}
@@ -69,8 +72,8 @@ func (j *scanJob) prepare(ctx context.Context, leg *result.Leg) (*refusal, error
 	leg.Scan = j.describe()
 	if index := step.Scan.Indexed; index != nil {
 		leg.Index = describeIndex(*index)
-		if refused, err := s.ensureIndex(ctx, j.task, *index); refused != nil || err != nil {
-			return refused, err
+		if err := s.ensureIndex(ctx, j.task, *index); err != nil {
+			return nil, err
 		}
 	}
 	if err := j.prepareStatements(ctx); err != nil {
@@ -159,7 +162,7 @@ func (j *scanJob) describe() *result.Scan {
 
 // prepareStatements readies the scan on the clients that run it.
 func (j *scanJob) prepareStatements(ctx context.Context) error {
-	clients := j.session.database.clients[:max(j.task.Step.Clients, 1)]
+	clients := j.clients[:max(j.task.Step.Clients, 1)]
 	j.statements = make([]drivers.Statement, len(clients))
 	j.task.Say("preparing the scan")
 	group, preparing := errgroup.WithContext(ctx)
@@ -181,7 +184,7 @@ func (j *scanJob) prepareStatements(ctx context.Context) error {
 
 // explain asks the server whether the scan uses the index.
 func (j *scanJob) explain(ctx context.Context, index query.Index) (*result.Explanation, error) {
-	explainer, ok := j.session.database.clients[0].(drivers.Explainer)
+	explainer, ok := j.clients[0].(drivers.Explainer)
 	if !ok {
 		return &result.Explanation{Note: j.session.engine.Title + " does not tell how it runs a scan: that it uses the index could not be proven"}, nil
 	}
@@ -254,7 +257,7 @@ func (a *answerCheck) note(err error) error {
 
 // wholeAnswer runs the scan once and checks all of its answer as it comes.
 func (j *scanJob) wholeAnswer(ctx context.Context) (*answerCheck, error) {
-	scanner := j.session.database.clients[0].(drivers.Scanner)
+	scanner := j.clients[0].(drivers.Scanner)
 	if limit := time.Duration(j.session.setup.Spec.OperationTimeout); limit > 0 {
 		// The check takes some microseconds a row besides.
 		limit += time.Duration(max(j.want, 0)) * 20 * time.Microsecond

@@ -30,11 +30,11 @@ func (j *scanJob) worker(client int) load.Worker {
 	j.lock.Lock()
 	defer j.lock.Unlock()
 	w := &scanWorker{
-		job: j, scanner: j.session.database.clients[client].(drivers.Scanner), statement: j.statements[client], keeps: len(j.workers) < j.keeps,
+		job: j, scanner: j.clients[client].(drivers.Scanner), statement: j.statements[client], keeps: len(j.workers) < j.keeps,
 	}
 	j.workers = append(j.workers, w)
 	if j.pairs != nil {
-		return &exchanger{scanWorker: w, client: j.session.database.clients[client]}
+		return &exchanger{scanWorker: w, client: j.clients[client]}
 	}
 	return w
 }

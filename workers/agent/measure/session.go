@@ -34,8 +34,6 @@ type session struct {
 	pairs *pairs
 	// stirred is what the last mixed leg has written, until it is restored; likewise.
 	stirred *stirred
-	// unbuilt has the indexes that could not be built, by name, with the reason.
-	unbuilt map[string]refusal
 	// notes is what has happened to the data in the running step, for its result.
 	notes []result.Interruption
 }

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/bench/spec"
-	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/workers/agent"
 )
 
@@ -251,84 +249,6 @@ func indexOf(step plan.Step) string {
 		return step.Scan.Indexed.Name
 	}
 	return ""
-}
-
-// An index whose call returns before it is built is not called built by it.
-func TestThreeClocksOfAnIndex(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	r := workload(t, faultySQL, every, nil)
-	r.skipTo("index/age/full/build")
-	r.set("slow build")
-	leg := r.do(t.Context(), "index/age/full/build").Leg
-	require.Equal(t, result.Valid, leg.Verdict, leg.Why)
-	index := leg.Index
-	require.Less(t, *index.ReturnedNs, slowBuild.Nanoseconds())
-	require.Less(t, *index.CorrectNs, *index.ServingNs, "a scan without the index answers right as well")
-	require.GreaterOrEqual(t, *index.ServingNs, slowBuild.Nanoseconds())
-	require.Greater(t, index.Polls, int64(1))
-	require.GreaterOrEqual(t, leg.Measured.WallNs, *index.ServingNs, "the build took until it serves")
-	r.set("none")
-	r.must("scan/age/full/indexed/read", "index/age/full/drop")
-}
-
-// A build that the server goes on with after its agent was lost is timed from its start, whether or not the server shows it.
-func TestABuildThatGoesOnIsTimedFromItsStart(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	for _, fault := range []string{"build under way", "build under way, unseen"} {
-		t.Run(fault, func(t *testing.T) {
-			r := workload(t, faultySQL, every, nil)
-			const id = "index/age/full/build"
-			r.skipTo(id)
-			began := time.Now().Add(-time.Minute)
-			var err error
-			r.memory[id], err = json.Marshal(begunBuild{At: began})
-			require.NoError(t, err)
-			// What the lost agent has begun.
-			r.set("slow build")
-			require.NoError(t, r.session.database.Database.(drivers.Indexer).CreateIndex(t.Context(), *r.step(id).Index))
-			r.set(fault)
-			r.attempt = 2
-			leg := r.do(t.Context(), id).Leg
-			require.Equal(t, result.Valid, leg.Verdict, leg.Why)
-			require.True(t, leg.Index.Resumed)
-			require.Nil(t, leg.Index.ReturnedNs, "nobody saw it")
-			require.Greater(t, *leg.Index.ServingNs, (time.Minute + slowBuild/2).Nanoseconds())
-			require.Less(t, *leg.Index.ServingNs, 2*time.Minute.Nanoseconds())
-			require.Contains(t, leg.Index.Note, "went on building")
-			require.GreaterOrEqual(t, leg.Measured.WallNs, *leg.Index.ServingNs)
-			r.set("none")
-			r.must("scan/age/full/indexed/read", "index/age/full/drop")
-		})
-	}
-}
-
-// One that has ended while there was no agent is built again: nobody knows how long it took.
-func TestABuildThatEndedUnseenIsBuiltAgain(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	r := workload(t, faultySQL, every, nil)
-	const id = "index/age/full/build"
-	r.skipTo(id)
-	r.memory[id] = []byte(`{"at":"2026-01-01T00:00:00Z"}`)
-	require.NoError(t, r.session.database.Database.(drivers.Indexer).CreateIndex(t.Context(), *r.step(id).Index))
-	r.attempt = 2
-	leg := r.do(t.Context(), id).Leg
-	require.Equal(t, result.Valid, leg.Verdict, leg.Why)
-	require.False(t, leg.Index.Resumed)
-	require.Less(t, *leg.Index.ServingNs, time.Minute.Nanoseconds())
-}
-
-// Legs that would use an index that could not be built are not run.
-func TestLegsWithoutTheirIndexAreNotRun(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	r := workload(t, faultySQL, every, nil)
-	r.skipTo("index/age/full/build")
-	r.set("build fails")
-	require.Equal(t, result.Failed, r.do(t.Context(), "index/age/full/build").Leg.Verdict)
-	for _, id := range []string{"scan/age/full/indexed/read", "index/age/full/drop"} {
-		leg := r.do(t.Context(), id).Leg
-		require.Equal(t, result.NotRun, leg.Verdict)
-		require.Contains(t, leg.Why, "no space left")
-	}
 }
 
 // raw is a condition in the engine's own words, of which nothing is known but what the file says.
