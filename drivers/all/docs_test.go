@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the table of docs/engines.md anew
 const enginesPage = "../../docs/engines.md"
 
 const (
-	tableHead = "| engine | proven against | scans | indexes | full text | nearest neighbours | batches | read-modify-write | ranges of keys |"
+	tableHead = "| engine | proven against | scans | indexes | full text | batches | read-modify-write | ranges of keys | nearest neighbours |"
 	tableRule = "|---|---|---|---|---|---|---|---|---|"
 )
 
@@ -66,32 +66,7 @@ func TestTheTableOfEnginesIsTrue(t *testing.T) {
 // cells are what an engine's registration says of it.
 func cells(t *testing.T, e drivers.Engine) []string {
 	a := e.Abilities()
-	return []string{scans(t, e), indexes(e), fullText(t, e), nearest(e), yes(a.Batch), yes(a.Modify), yes(a.Range)}
-}
-
-// nearest names the strategies by which the engine searches vectors.
-func nearest(e drivers.Engine) string {
-	searcher, ok := e.Ability.(drivers.Searcher)
-	if !ok {
-		return "–"
-	}
-	var words []string
-	for _, strategy := range query.Strategies {
-		s := &query.Search{ID: "s", Field: query.Path{"vector"}, Metric: query.Cosine, K: 10, Budget: 100}
-		word := string(strategy)
-		if strategy == query.BruteForce {
-			s.Budget, word = 0, "exact"
-		} else {
-			s.Index = &query.Index{Name: "i", Kind: query.Nearest, Paths: []query.Path{s.Field}, Vector: &query.VectorIndex{Strategy: strategy, Metric: s.Metric, Dimensions: 8}}
-		}
-		if searcher.CanSearch(s) == nil {
-			words = append(words, word)
-		}
-	}
-	if len(words) == 0 {
-		return "–"
-	}
-	return strings.Join(words, ", ")
+	return []string{scans(t, e), indexes(e), fullText(t, e), yes(a.Batch), yes(a.Modify), yes(a.Range), neighbours(e)}
 }
 
 func yes(has bool) string {
@@ -158,6 +133,42 @@ func indexes(e drivers.Engine) string {
 		if indexer.CanIndex(kind.index) == nil {
 			words = append(words, kind.word)
 		}
+	}
+	if len(words) == 0 {
+		return "–"
+	}
+	return strings.Join(words, ", ")
+}
+
+// neighbours says how nearest neighbours are searched.
+func neighbours(e drivers.Engine) string {
+	searcher, can := e.Ability.(drivers.Searcher)
+	if !can {
+		return "–"
+	}
+	search := func(index *query.Index) bool {
+		s := &query.Search{ID: "s", Field: query.Path{"v"}, Metric: query.Cosine, K: 1, Index: index}
+		if index != nil {
+			s.Budget = 100
+		}
+		return searcher.CanSearch(s) == nil
+	}
+	var words []string
+	if search(nil) {
+		words = append(words, "exact")
+	}
+	for _, strategy := range query.Strategies {
+		word := string(strategy)
+		if strategy == query.BruteForce {
+			word = "exact in an index"
+		}
+		vector := &query.VectorIndex{Strategy: strategy, Metric: query.Cosine, Dimensions: 1}
+		if search(&query.Index{Name: "i", Kind: query.Nearest, Paths: []query.Path{{"v"}}, Vector: vector}) {
+			words = append(words, word)
+		}
+	}
+	if len(words) == 0 {
+		return "–"
 	}
 	return strings.Join(words, ", ")
 }
