@@ -91,7 +91,10 @@ type bystander struct {
 func launch(t *testing.T, engine string, s shape) *bystander {
 	t.Helper()
 	r := &bystander{world: newWorld(t), shape: s, gate: newGate(t), legs: map[string][]byte{}}
-	r.extra = r.gate.env
+	r.extra = append(slices.Clone(r.gate.env), s.env...)
+	if s.config != "" {
+		s.args = append(slices.Clone(s.args), "--config", r.written("workload.toml", s.config))
+	}
 	r.serve()
 	eventually(t, time.Minute, "starter up serves", func() bool { return strings.Contains(r.up.stdout.String(), "host ") })
 	o := r.run(append([]string{"run", "--detach", "--host", nightHost, "--store", r.gate.store, "-d", engine}, s.args...)...)
@@ -206,6 +209,12 @@ func (r *bystander) strike(b blow) {
 	open()
 	r.t.Logf("%s: %v %s, after %s", time.Now().Format("15:04:05.0"), b.victims, fmt.Sprint(b.moment), time.Since(began).Round(100*time.Millisecond))
 	r.struck = append(r.struck, b)
+	r.compare()
+}
+
+// compare asserts that the results that are stored are what they were, and remembers them.
+func (r *bystander) compare() {
+	r.t.Helper()
 	for file, content := range r.gate.objects(r.id) {
 		if before, ok := r.legs[file]; ok && !bytes.Equal(before, content) {
 			r.t.Errorf("%s has changed since it was finished", file)

@@ -48,8 +48,10 @@ var nightsOfCI = []night{{"redis", 8}, {"postgres", 5}, {"sqlite", 1}}
 // shape is a run and what is peculiar to its database.
 type shape struct {
 	args     []string
-	embedded bool // in the agent: there is no server to kill
-	memory   bool // the rows go with the server
+	config   string   // a workload file's text; empty for the default
+	env      []string // more environment
+	embedded bool     // in the agent: there is no server to kill
+	memory   bool     // the rows go with the server
 }
 
 // Through a night in which everything is killed, the run ends by itself with every leg whole and true to what happened; what was finished is byte for byte
