@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/durabench/durabench/infra/pidspace"
 )
 
 const (
@@ -38,7 +40,7 @@ func (p processID) alive() bool {
 		return false
 	}
 	birth, err := birthOf(p.PID)
-	return err == nil && (p.Birth == "" || birth == p.Birth)
+	return err == nil && (p.Birth == "" || pidspace.SameStart(p.Birth, birth))
 }
 
 // end stops the process: SIGTERM, then SIGKILL when it takes too long or ctx
