@@ -33,6 +33,15 @@ func identify(pid int) (processID, error) {
 	return processID{PID: pid, Birth: birth}, err
 }
 
+// known is the identity of a process as far as the system tells it.
+func known(pid int) processID {
+	id, err := identify(pid)
+	if err != nil {
+		return processID{PID: pid} // it was started in another container, or has ended since
+	}
+	return id
+}
+
 // alive tells whether this very process still runs; one that has ended and was
 // not yet collected by its parent does not.
 func (p processID) alive() bool {
