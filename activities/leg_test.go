@@ -297,3 +297,14 @@ func TestRemaining(t *testing.T) {
 		})
 	}
 }
+
+// A workflow hears whether an index whose build failed may still be there: it is not to be taken for gone when nobody says so.
+func TestStepResultTellsWhetherAnIndexIsCleared(t *testing.T) {
+	for _, cleared := range []bool{true, false} {
+		outcome := agent.Outcome{Leg: &result.Leg{Verdict: result.Failed}, Cleared: cleared}
+		came, err := new(Leg).conclude(RunLegInput{}, outcome, nil, nil)
+		if err != nil || came.Cleared != cleared || came.Verdict != result.Failed {
+			t.Errorf("%v: %+v", err, came)
+		}
+	}
+}

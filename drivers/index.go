@@ -37,6 +37,9 @@ func CheckIndex(template *corpus.Template, index query.Index) error {
 	if index.Kind == query.CountAll {
 		return nil
 	}
+	if index.Kind == query.Nearest {
+		return checkVectorIndex(template, index)
+	}
 	if len(index.Paths) == 0 {
 		return fmt.Errorf("index %s: no columns", index.Name)
 	}
@@ -55,6 +58,33 @@ func CheckIndex(template *corpus.Template, index query.Index) error {
 		}
 		if !fits {
 			return fmt.Errorf("index %s: an index of kind %s cannot be on column %s of kind %s", index.Name, index.Kind, path, kind)
+		}
+	}
+	return nil
+}
+
+// checkVectorIndex is CheckIndex for an index of kind Nearest.
+func checkVectorIndex(template *corpus.Template, index query.Index) error {
+	if len(index.Paths) != 1 || index.Vector == nil {
+		return fmt.Errorf("index %s: an index of kind %s is on one column and says of what strategy it is", index.Name, index.Kind)
+	}
+	column, err := query.Resolve(template, index.Paths[0])
+	if err != nil {
+		return fmt.Errorf("index %s: %w", index.Name, err)
+	}
+	if column.Field.Kind != corpus.Vector {
+		return fmt.Errorf("index %s: an index of kind %s cannot be on column %s of kind %s", index.Name, index.Kind, index.Paths[0], column.Field.Kind)
+	}
+	if index.Vector.Dimensions != column.Field.Dim {
+		return fmt.Errorf("index %s: it is for vectors of %d dimensions, and those of column %s have %d", index.Name, index.Vector.Dimensions, index.Paths[0], column.Field.Dim)
+	}
+	for _, path := range index.Vector.Filters {
+		column, err := query.Resolve(template, path)
+		if err != nil {
+			return fmt.Errorf("index %s: filter: %w", index.Name, err)
+		}
+		if column.Field.Kind < corpus.Bool || column.Field.Kind > corpus.Bytes {
+			return fmt.Errorf("index %s: column %s of kind %s is none to filter by", index.Name, path, column.Field.Kind)
 		}
 	}
 	return nil

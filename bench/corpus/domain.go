@@ -31,6 +31,8 @@ func (f *Field) Domain() Domain {
 		d.Values = []Value{{kind: Bool}, {kind: Bool, bits: 1}}
 	case *rangeGen:
 		d.Lo, d.Hi = g.lo, g.lo+int64(g.span-1)
+	case *clusterGen:
+		d.Lo, d.Hi = 0, int64(g.of.n-1)
 	case *floatGen:
 		d.LoFloat, d.HiFloat = g.lo, float64(g.hi)
 	case *bytesGen:

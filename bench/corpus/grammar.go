@@ -41,6 +41,7 @@ var generators = map[string]func(p *exprParser, arg string) Field{
 	"float_enum":   (*exprParser).enumExpr,
 	"decimal_enum": (*exprParser).enumExpr,
 	"vector":       (*exprParser).vectorExpr,
+	"cluster":      (*exprParser).clusterExpr,
 }
 
 // exprParser reads one expression and collects what is wrong with it.
@@ -255,6 +256,14 @@ func (p *exprParser) clusteredExpr(f Field, args []string) Field {
 	f.gen = newClusteredGen(f.Dim, n, sigma)
 	f.expr = fmt.Sprintf("vector:%d:clustered:%d:%s", f.Dim, n, strconv.FormatFloat(sigma, 'g', -1, 64))
 	return f
+}
+
+func (p *exprParser) clusterExpr(arg string) Field {
+	of := strings.TrimSpace(arg)
+	if of == "" {
+		return p.problem("cluster needs the name of a clustered vector column, e.g. cluster:embedding")
+	}
+	return Field{Kind: Int, gen: &clusterGen{column: of}, expr: "cluster:" + of}
 }
 
 // labels splits a list at its commas. Blanks belong to a label.

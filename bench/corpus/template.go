@@ -84,16 +84,18 @@ func (e *FieldError) Error() string {
 //	datetime                        whole seconds, 1970-01-01 to 2030-12-31, UTC
 //	string_enum:a,b,b               one of the labels, which may repeat to weigh more; also int_enum, float_enum, decimal_enum
 //	vector:DIM  vector:DIM:A..B     float32 components; without a range -1..1
+//	cluster:COLUMN                  the number, 0..N, of the centre that the clustered vector in that column is around
 //	vector:DIM:clustered:N[:SIGMA]  unit vectors around N centres, SIGMA (default 0.35) being the length of what is added to a centre
 //
 // A cell holds at most 64 MiB.
 func ParseTemplate(value map[string]any) (*Template, error) {
-	b := &templateBuilder{t: &Template{}}
+	b := &templateBuilder{t: &Template{}, vectors: map[string]*clusteredGen{}}
 	if len(value) == 0 {
 		b.problem("", "", "needs at least one column, e.g. name = \"string:20\"")
 	}
 	b.checkColumns(value)
 	columns := b.object("", pathRoot, value, 1)
+	b.joinClusters()
 	if len(b.problems) > 0 {
 		return nil, b.err()
 	}
@@ -108,6 +110,33 @@ func ParseTemplate(value map[string]any) (*Template, error) {
 type templateBuilder struct {
 	t        *Template
 	problems []*FieldError
+	clusters []clusterField
+	vectors  map[string]*clusteredGen // by path in lower case; nil when several have it
+}
+
+// clusterField is a field that tells the cluster of another one, which may come after it.
+type clusterField struct {
+	path, expr string
+	gen        *clusterGen
+}
+
+// joinClusters finds the vectors whose clusters are told.
+func (b *templateBuilder) joinClusters() {
+	for _, c := range b.clusters {
+		of, there := b.vectors[c.gen.column]
+		switch {
+		case of != nil:
+			c.gen.of = of
+		case there:
+			b.problem(c.path, c.expr, "several columns are named %s but for case: rename one", c.gen.column)
+		default:
+			wanted := "there is none"
+			if names := slices.Sorted(maps.Keys(b.vectors)); len(names) > 0 {
+				wanted = "there are: " + strings.Join(names, ", ")
+			}
+			b.problem(c.path, c.expr, "%s is no clustered vector column (%s)", c.gen.column, wanted)
+		}
+	}
 }
 
 func (b *templateBuilder) problem(path, expr, format string, args ...any) {
@@ -175,9 +204,17 @@ func (b *templateBuilder) field(path string, stream uint64, value any, depth int
 			b.problem(path, value, "%s", p)
 		}
 		f.path = stream
-		if g, ok := f.gen.(*clusteredGen); ok {
+		switch g := f.gen.(type) {
+		case *clusteredGen:
 			g.path, g.slot = stream, len(b.t.clustered)
 			b.t.clustered = append(b.t.clustered, g)
+			name := strings.ToLower(path)
+			if _, twice := b.vectors[name]; twice {
+				g = nil
+			}
+			b.vectors[name] = g
+		case *clusterGen:
+			b.clusters = append(b.clusters, clusterField{path, value, g})
 		}
 		return f
 	case map[string]any:

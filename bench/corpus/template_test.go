@@ -150,7 +150,7 @@ func TestParseTemplateSaysWhatWouldBeRight(t *testing.T) {
 	}{
 		{"typo", "strng:5", `unknown generator "strng": did you mean "string"?`},
 		{"typo in an enum", "int_enm:5", `did you mean "int_enum"?`},
-		{"nothing near", "lorem:5", `unknown generator "lorem": known are bool, bytes, datetime, decimal, decimal_enum, float, float_enum, int, int_enum, string, string_enum, text, uuid, vector, words`},
+		{"nothing near", "lorem:5", `unknown generator "lorem": known are bool, bytes, cluster, datetime, decimal, decimal_enum, float, float_enum, int, int_enum, string, string_enum, text, uuid, vector, words`},
 		{"empty", "", `unknown generator ""`},
 		{"not UTF-8", "string_enum:\xff", "not valid UTF-8"},
 		{"no length", "string", "string needs a length, e.g. string:50 or string:10..20"},
@@ -273,7 +273,7 @@ func TestParseTemplateReportsAllProblemsWithTheirPlace(t *testing.T) {
 func FuzzParseTemplate(f *testing.F) {
 	for _, expr := range []string{
 		"string:50", "text:1..9", "words:5;a,b", "int", "int:-1..1", "float", "float:0..1e9", "decimal:0..1", "bytes:4", "bool", "uuid", "datetime",
-		"string_enum:a,\x00,😀", "int_enum:1,2", "float_enum:1e-3,-0", "decimal_enum:1.5", "vector:3", "vector:3:0..1", "vector:4:clustered:2:0.1",
+		"string_enum:a,\x00,😀", "int_enum:1,2", "float_enum:1e-3,-0", "decimal_enum:1.5", "vector:3", "vector:3:0..1", "vector:4:clustered:2:0.1", "cluster:v",
 		"strng", "int:9..1", "text:99999999999999999999", "İ:5", "vector:1:clustered:1:nan", "float:-3.4e38..3.4e38", "int:..",
 	} {
 		f.Add("x", expr)

@@ -61,8 +61,11 @@ func (g *clusteredGen) centres(seed uint64) []float32 {
 	return all
 }
 
+// cluster returns the number of the centre that the vector of the cell is around.
+func (g *clusteredGen) cluster(cell uint64) uint64 { return below(word(cell, 0), uint64(g.n)) }
+
 func (g *clusteredGen) fill(c *Corpus, r *Row, v *Value, cell uint64) {
-	cluster := int(below(word(cell, 0), uint64(g.n)))
+	cluster := int(g.cluster(cell))
 	centre := c.centres[g.slot][cluster*g.dim:][:g.dim]
 	out := r.floats.take(g.dim)
 	state := cell + wyStep // stepped to words 1, 2, … of the cell
@@ -77,6 +80,18 @@ func (g *clusteredGen) fill(c *Corpus, r *Row, v *Value, cell uint64) {
 		copy(out, centre) // the added vector met the centre's opposite exactly
 	}
 	v.kind, v.floats = Vector, out
+}
+
+// clusterGen tells the cluster of a vector in the same row: what is near in the vector has the same number, so a condition on it goes with the
+// neighbourhoods instead of cutting through all of them alike.
+type clusterGen struct {
+	column string // as the expression names it
+	of     *clusteredGen
+}
+
+func (g *clusterGen) fill(c *Corpus, r *Row, v *Value, _ uint64) {
+	row := rowKey(c.row1, c.row2, r.Index, r.Version)
+	v.kind, v.bits = Int, g.of.cluster(mix(row+g.of.path))
 }
 
 // squares returns the sum of the squares. Four partial sums let the processor work on them side by side; their order is part of the algorithm.

@@ -3,6 +3,7 @@ package corpus
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -137,5 +138,57 @@ func TestBellHasItsMoments(t *testing.T) {
 	}
 	if most > 131070 {
 		t.Errorf("a value of %v lies outside", most)
+	}
+}
+
+// A cluster column tells which vectors are around the same centre, whether it comes before or after them, nested or not, in whatever case.
+func TestClusterColumnsTellTheCluster(t *testing.T) {
+	c := mustCorpus(t, 1, map[string]any{
+		"a": "cluster:o.Vec", "b": "cluster:w", "o": map[string]any{"vec": "vector:6:clustered:5:0"}, "w": "vector:6:clustered:3:0", "z": "Cluster: o.vec",
+	}, KeyInteger, false)
+	centres := map[int64][]float32{}
+	var r, one Row
+	places := []*Row{&r, &one}
+	for i := range 500 {
+		c.Row(&r, uint64(i), 2)
+		c.Columns(&one, uint64(i), 2, c.template.Mask([]int{0}))
+		for _, row := range places {
+			if row.Columns[0].Int() != r.Columns[4].Int() {
+				t.Fatalf("row %d: cluster %d, alone or in another column %d", i, r.Columns[4].Int(), row.Columns[0].Int())
+			}
+		}
+		for number, vector := range map[int64][]float32{r.Columns[0].Int(): r.Columns[2].Elems()[0].Floats(), 100 + r.Columns[1].Int(): r.Columns[3].Floats()} {
+			if known := centres[number]; known == nil {
+				centres[number] = slices.Clone(vector)
+			} else if !slices.Equal(known, vector) {
+				t.Fatalf("row %d: cluster %d has two centres", i, number)
+			}
+		}
+	}
+	if len(centres) != 8 {
+		t.Errorf("%d clusters, want 5 and 3", len(centres))
+	}
+	if d := c.template.columns[0].Domain(); d.Lo != 0 || d.Hi != 4 {
+		t.Errorf("the domain is %d to %d, want 0 to 4", d.Lo, d.Hi)
+	}
+}
+
+func TestClusterColumnsOfNothing(t *testing.T) {
+	for expr, want := range map[string]string{
+		"cluster":       "cluster needs the name of a clustered vector column",
+		"cluster:":      "cluster needs the name",
+		"cluster:w":     "w is no clustered vector column (there are: o.vec, v)",
+		"cluster:plain": "plain is no clustered vector column",
+		"cluster:o.vec": "several columns are named o.vec but for case",
+	} {
+		_, err := ParseTemplate(map[string]any{
+			"c": expr, "plain": "vector:3", "v": "vector:3:clustered:2", "o": map[string]any{"Vec": "vector:3:clustered:2", "vec": "vector:3:clustered:2"},
+		})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", expr, err, want)
+		}
+	}
+	if _, err := ParseTemplate(map[string]any{"c": "cluster:v"}); err == nil || !strings.Contains(err.Error(), "there is none") {
+		t.Errorf("no vectors at all: %v", err)
 	}
 }

@@ -30,6 +30,8 @@ type Search struct {
 	Index *Index `json:"index,omitempty"`
 	// Budget is how much of the index is looked at: ef_search of HNSW, l_search of DiskANN, probes of IVFFlat; 0 for an exact search.
 	Budget int `json:"budget,omitempty"`
+	// Truth asks the engine to compare every vector of the index: an exact search where the rows themselves cannot be searched.
+	Truth bool `json:"truth,omitempty"`
 	// Iterative goes on in the index when a filter leaves fewer than K rows: IterativeStrict, IterativeRelaxed, or "" for one pass.
 	Iterative string `json:"iterative,omitempty"`
 }

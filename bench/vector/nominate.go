@@ -16,13 +16,11 @@ import (
 //	manhattan       C                      ≥ −d·(1 + e)
 //
 // all of which have the form C + slack·scale − bias ≥ limit of tile.Choose, where slack and bias are the row's, scale and limit the query's. The roundings of
-// this comparison and of the exact distance itself are what e has to spare; 1e-37 is for what is rounded to nothing.
+// this comparison and of the exact distance itself are what e has to spare. A zero vector, which the cosine's formula does not hold for, scores 0 and is always
+// nominated.
 
-// tiny is added wherever a product may have been too small for a float32.
-const tiny = 1e-37
-
-// Lengths between these, and 0, are safe from overflow and underflow in products of two. Rows of other lengths, and all rows for queries of other
-// lengths, are nominated unseen.
+// Between these lengths nothing overflows, and e·|x|·|q| is so large that what is rounded to nothing does not count. Rows of other lengths but 0, and all rows
+// for queries of other lengths, are nominated unseen.
 const shortest, longest = 1e-15, 1e15
 
 // tame tells whether float32 arithmetic can deal with a vector of the length.
@@ -68,17 +66,14 @@ func (n nomination) query(length, distance float64) (scale, limit float32) {
 	}
 	switch n.metric {
 	case query.InnerProduct:
-		scale, limit = above(length), below(-distance-tiny)
+		scale, limit = above(length), below(-distance)
 	case query.Euclidean:
 		far := distance * distance
-		scale, limit = above(length), below((length*length*(1-0x1p-30)-far*(1+0x1p-40))/2-tiny)
+		scale, limit = above(length), below((length*length*(1-0x1p-30)-far*(1+0x1p-40))/2)
 	case query.Cosine:
-		if distance >= 2 {
-			return 0, -inf // a zero vector may come in, whose score says nothing
-		}
-		scale, limit = above(length*(n.bound-1+distance)), -tiny
+		scale = above(length * (n.bound - 1 + distance))
 	case query.Manhattan:
-		limit = below(-distance*(1+n.bound) - tiny)
+		limit = below(-distance * (1 + n.bound))
 	}
 	return scale, limit
 }

@@ -274,14 +274,19 @@ func (w *worker) compare() {
 // narrow brings the limits to what the neighbours found so far leave.
 func (w *worker) narrow() {
 	for f, queries := range w.nearest {
-		bounds := w.bounds[f]
-		for q, n := range queries {
-			if d := n.bound(); d != bounds[q] {
-				bounds[q] = d
-				w.scale[f][q], w.limit[f][q] = w.nominate.query(w.lengths[q], d)
-			}
+		for q := range queries {
+			w.narrowOne(f, q)
 		}
 	}
+}
+
+func (w *worker) narrowOne(f, q int) {
+	d := w.nearest[f][q].bound()
+	if d == w.bounds[f][q] {
+		return
+	}
+	w.bounds[f][q] = d
+	w.scale[f][q], w.limit[f][q] = w.nominate.query(w.lengths[q], d)
 }
 
 // check computes the exact distances of what has been nominated in a panel.
@@ -299,10 +304,25 @@ func (w *worker) check(first int) {
 		}
 		for ; any != 0; any &= any - 1 {
 			j := bits.TrailingZeros32(any)
-			q := first + j
+			q, bit := first+j, uint32(1)<<j
+			still := false
+			for f, masks := range w.masks {
+				if masks[i]&bit == 0 {
+					continue
+				}
+				// The rows before it may have narrowed the limit.
+				w.narrowOne(f, q)
+				if !w.wild[i] && w.scores[i*w.panels.Cols+j]+w.slack[i]*w.scale[f][q]-w.bias[i] < w.limit[f][q] {
+					masks[i] &^= bit
+				}
+				still = still || masks[i]&bit != 0
+			}
+			if !still {
+				continue
+			}
 			d := measure(w.p.Metric, w.p.Queries[q], w.rows.Row(i, dim), w.sweep.squares[q], w.squares[i])
 			for f, masks := range w.masks {
-				if masks[i]>>j&1 != 0 {
+				if masks[i]&bit != 0 {
 					w.nearest[f][q].offer(w.indexes[i], d)
 				}
 			}

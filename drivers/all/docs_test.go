@@ -20,8 +20,8 @@ var update = flag.Bool("update", false, "write the table of docs/engines.md anew
 const enginesPage = "../../docs/engines.md"
 
 const (
-	tableHead = "| engine | proven against | scans | indexes | full text | batches | read-modify-write | ranges of keys |"
-	tableRule = "|---|---|---|---|---|---|---|---|"
+	tableHead = "| engine | proven against | scans | indexes | full text | batches | read-modify-write | ranges of keys | nearest neighbours |"
+	tableRule = "|---|---|---|---|---|---|---|---|---|"
 )
 
 // TestTheTableOfEnginesIsTrue compares the table of docs/engines.md with what the registrations say of themselves.
@@ -66,7 +66,7 @@ func TestTheTableOfEnginesIsTrue(t *testing.T) {
 // cells are what an engine's registration says of it.
 func cells(t *testing.T, e drivers.Engine) []string {
 	a := e.Abilities()
-	return []string{scans(t, e), indexes(e), fullText(t, e), yes(a.Batch), yes(a.Modify), yes(a.Range)}
+	return []string{scans(t, e), indexes(e), fullText(t, e), yes(a.Batch), yes(a.Modify), yes(a.Range), neighbours(e)}
 }
 
 func yes(has bool) string {
@@ -132,6 +132,36 @@ func indexes(e drivers.Engine) string {
 		kind.index.Name = "i"
 		if indexer.CanIndex(kind.index) == nil {
 			words = append(words, kind.word)
+		}
+	}
+	if len(words) == 0 {
+		return "–"
+	}
+	return strings.Join(words, ", ")
+}
+
+// neighbours says how nearest neighbours are searched.
+func neighbours(e drivers.Engine) string {
+	searcher, can := e.Ability.(drivers.Searcher)
+	if !can {
+		return "–"
+	}
+	search := func(index *query.Index) bool {
+		s := &query.Search{ID: "s", Field: query.Path{"v"}, Metric: query.Cosine, K: 1, Index: index}
+		return searcher.CanSearch(s) == nil
+	}
+	var words []string
+	if search(nil) {
+		words = append(words, "exact")
+	}
+	for _, strategy := range query.Strategies {
+		word := string(strategy)
+		if strategy == query.BruteForce {
+			word = "exact in an index"
+		}
+		vector := &query.VectorIndex{Strategy: strategy, Metric: query.Cosine, Dimensions: 1}
+		if search(&query.Index{Name: "i", Kind: query.Nearest, Paths: []query.Path{{"v"}}, Vector: vector}) {
+			words = append(words, word)
 		}
 	}
 	return strings.Join(words, ", ")

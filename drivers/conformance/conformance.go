@@ -52,6 +52,14 @@ type Harness struct {
 	// RefusesSearch tells which searches the engine refuses, by their metric, their index (its strategy, metric and quantisation), how they go on, and their
 	// filter; nil when there are none. Exactly those are refused.
 	RefusesSearch func(s *query.Search) bool
+	// LacksSearch says why the server under test cannot run a search that other versions of the engine can, "" when it can; the suite wants its index
+	// refused. Nil for a server that lacks none.
+	LacksSearch func(s *query.Search) string
+	// SearchRows is how many rows vector indexes are built on where more would prove no more, 0 for the suite's own number.
+	SearchRows uint64
+	// Rough says why the order and the number of true neighbours that a search on an index finds say little, "" when they are to be checked. Nil when
+	// they always are.
+	Rough func(index query.Index) string
 	// Lacks says why a peer that stands in for the engine's own server cannot run a scan that the engine can, "" when it can. Such scans are not
 	// tried. Nil for a real server.
 	Lacks func(s *query.Scan) string

@@ -122,7 +122,7 @@ func testIndexes(t *testing.T, h Harness) {
 			walkIndex(t, s, sc, test.index, scan)
 		})
 	}
-	if !kinds[query.Ordered] {
+	if len(kinds) > 0 && !kinds[query.Ordered] {
 		t.Error("an engine with indexes has none for comparisons")
 	}
 }

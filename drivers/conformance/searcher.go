@@ -36,7 +36,10 @@ func (h Harness) searched(t *testing.T, kind corpus.KeyKind, rows uint64, tweaks
 
 // searchRows is how many rows indexes are built on: enough for a planner to think one worth it.
 func (h Harness) searchRows() uint64 {
-	if h.Slow != "" {
+	switch {
+	case h.SearchRows != 0:
+		return h.SearchRows
+	case h.Slow != "":
 		return 200
 	}
 	return 3000
@@ -45,6 +48,11 @@ func (h Harness) searchRows() uint64 {
 // refusesSearch tells whether the engine is to refuse the search.
 func (h Harness) refusesSearch(s *query.Search) bool {
 	return h.RefusesSearch != nil && h.RefusesSearch(s)
+}
+
+// lacksSearch tells whether the server under test cannot run a search that the engine can.
+func (h Harness) lacksSearch(s *query.Search) bool {
+	return h.LacksSearch != nil && h.LacksSearch(s) != ""
 }
 
 // held returns a vector that no row has: of a row beyond those that there are.

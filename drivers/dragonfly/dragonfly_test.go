@@ -21,7 +21,7 @@ var servers = resptest.Servers{
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 
-func TestConformance(t *testing.T) { servers.Conformance(t, "auto") }
+func TestConformance(t *testing.T) { servers.Conformance(t, "auto", nil) }
 
 func TestDurabilityIsRefused(t *testing.T) {
 	for _, profile := range []drivers.Profile{{Sync: true}, {Persisted: true}} {

@@ -15,7 +15,7 @@ var servers = resptest.Servers{Engine: "keydb", Binary: resptest.StandIn("stand-
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 
-func TestConformance(t *testing.T) { servers.Conformance(t, "auto") }
+func TestConformance(t *testing.T) { servers.Conformance(t, "auto", nil) }
 
 func TestARelativeIsNamed(t *testing.T) {
 	if version := servers.Version(t); !strings.HasPrefix(version, "Redis ") {

@@ -13,10 +13,11 @@ func init() {
 		"install Redis: apt-get install redis-server or brew install redis; where a system has Valkey in its place, measure that: -d valkey", "redis:8.0.3")
 	server.Other = other
 	drivers.Register(respbase.Product{
-		Name:   "redis",
-		Title:  "Redis",
-		Modes:  []drivers.ServerMode{drivers.Process, drivers.Docker, drivers.Endpoint},
-		Server: server,
+		Name:    "redis",
+		Title:   "Redis",
+		Modes:   []drivers.ServerMode{drivers.Process, drivers.Docker, drivers.Endpoint},
+		Server:  server,
+		Vectors: true,
 	}.Engine())
 }
 

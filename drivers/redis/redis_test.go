@@ -9,9 +9,12 @@ import (
 	"testing"
 
 	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/drivers/conformance"
 	"github.com/durabench/durabench/drivers/drivertest"
 	_ "github.com/durabench/durabench/drivers/redis"
+	"github.com/durabench/durabench/drivers/respbase"
 	"github.com/durabench/durabench/drivers/respbase/resptest"
 	"github.com/durabench/durabench/infra/ci"
 	"github.com/durabench/durabench/infra/process"
@@ -19,12 +22,40 @@ import (
 
 var servers = resptest.Servers{Engine: "redis"}
 
-func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(max(servers.Main(m), eight.Stop())) }
 
+// TestConformance goes with each way of pipelining to another version, of which the older cannot search.
 func TestConformance(t *testing.T) {
-	for _, pipelining := range []string{"auto", "off"} {
-		t.Run(pipelining, func(t *testing.T) { servers.Conformance(t, pipelining) })
+	t.Run("auto", func(t *testing.T) {
+		eight.Conformance(t, "auto", func(h *conformance.Harness) { h.RefusesSearch, h.Rough = refusesSearch, rough })
+	})
+	t.Run("off", func(t *testing.T) {
+		servers.Conformance(t, "off", func(h *conformance.Harness) {
+			h.Engine = respbase.Product{Name: h.Engine.Name, Title: h.Engine.Title, Modes: h.Engine.Modes, Server: h.Engine.Server}.Engine()
+		})
+	})
+}
+
+// refusesSearch tells that Redis searches in vector sets and in its query engine only, by the metrics that those have.
+func refusesSearch(s *query.Search) bool {
+	if s.Index == nil || s.Iterative != "" {
+		return true
 	}
+	switch v := s.Index.Vector; v.Strategy {
+	case query.VectorSet:
+		return v.Metric != query.Cosine || v.Quantisation == query.Half
+	case query.HNSW, query.BruteForce:
+		return v.Metric == query.Manhattan || v.Quantisation != ""
+	}
+	return true
+}
+
+// rough tells of vector sets of signs, which do not rank what they find by the whole vectors: those they do not keep.
+func rough(index query.Index) string {
+	if index.Vector.Quantisation == query.Bits {
+		return "signs alone say little of the order"
+	}
+	return ""
 }
 
 func TestValkeyIsNotTakenForRedis(t *testing.T) {

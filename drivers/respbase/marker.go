@@ -32,12 +32,12 @@ func (d *database) Marked(ctx context.Context) (text string, err error) {
 	return text, err
 }
 
-// sizeWithoutMark is how many keys the database holds beside that of the mark.
-func sizeWithoutMark(ctx context.Context, c rueidis.Client) (int64, error) {
+// sizeWithout is how many keys the database holds beside those.
+func sizeWithout(ctx context.Context, c rueidis.Client, keys ...string) (int64, error) {
 	size, err := c.Do(ctx, c.B().Dbsize().Build()).AsInt64()
 	if err != nil {
 		return 0, err
 	}
-	marks, err := c.Do(ctx, c.B().Exists().Key(markKey).Build()).AsInt64()
-	return size - marks, err
+	there, err := c.Do(ctx, c.B().Exists().Key(keys...).Build()).AsInt64()
+	return size - there, err
 }

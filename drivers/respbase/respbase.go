@@ -58,6 +58,8 @@ type Product struct {
 	InMemory bool
 	// MostWords is how many words the product's server takes in one command; 0 for usualWords.
 	MostWords int
+	// Vectors tells that the product has vector sets and a query engine, as Redis from 8 on has.
+	Vectors bool
 }
 
 // usualWords is how many words the servers of the family take in one command. Redis from 7.0 on and Valkey take more, but what is measured may be older,
@@ -86,11 +88,18 @@ func (p Product) Engine() drivers.Engine {
 		Connections: connections,
 		Server:      p.Server,
 	}
+	if p.Vectors {
+		engine.Ability, engine.DatabaseAbility = (*vectorClient)(nil), (*vectorDatabase)(nil)
+	}
 	engine.Open = func(ctx context.Context, config drivers.Config) (drivers.Database, error) {
 		if problems := engine.CheckOptions(config.Options); len(problems) > 0 {
 			return nil, errors.New(problems[0])
 		}
-		return open(ctx, p, config)
+		d, err := open(ctx, p, config)
+		if err != nil || !p.Vectors {
+			return d, err
+		}
+		return openVectors(ctx, d)
 	}
 	return engine
 }
@@ -141,7 +150,7 @@ type database struct {
 }
 
 // open makes sure that the server is there and is one that this driver can use.
-func open(ctx context.Context, product Product, config drivers.Config) (drivers.Database, error) {
+func open(ctx context.Context, product Product, config drivers.Config) (*database, error) {
 	if config.Corpus == nil {
 		return nil, fmt.Errorf("%s needs a corpus", product.Name)
 	}
@@ -197,6 +206,14 @@ func identify(info map[string]string) (product, version string) {
 
 // Client opens a client's connections.
 func (d *database) Client(ctx context.Context, i int) (drivers.Client, error) {
+	c, err := d.client(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (d *database) client(ctx context.Context, i int) (*client, error) {
 	if d.closed.Load() {
 		return nil, drivers.ErrClosed
 	}

@@ -40,9 +40,25 @@ func (c *client) walk(ctx context.Context, s *kvscan.Scan, visit func(key, value
 	if s.Where == nil && s.Limit > 0 {
 		count = min(count, s.Offset+s.Limit)
 	}
-	var page, values drivers.Record
-	var keys [][]byte
+	var values drivers.Record
 	seen, seed := make(map[uint64]struct{}), maphash.MakeSeed()
+	return c.pages(ctx, count, func(keys [][]byte) error {
+		first := keys[:0]
+		for _, key := range keys {
+			hash := maphash.Bytes(seed, key)
+			if _, twice := seen[hash]; !twice {
+				seen[hash] = struct{}{}
+				first = append(first, key)
+			}
+		}
+		return c.visit(ctx, s, first, &values, visit)
+	})
+}
+
+// pages goes through all of our keys, about so many at a time. A key may come twice.
+func (c *client) pages(ctx context.Context, count int64, each func(keys [][]byte) error) error {
+	var page drivers.Record
+	var keys [][]byte
 	for cursor := "0"; ; {
 		err := c.list(ctx, &page, func(request []byte) []byte {
 			request = appendBulk(appendCommand(request, "SCAN", 5), []byte(cursor))
@@ -64,15 +80,10 @@ func (c *client) walk(ctx context.Context, s *kvscan.Scan, visit func(key, value
 			if end < 0 {
 				return errors.New("the answer to SCAN has a key that is nil")
 			}
-			key := page.Bytes[start:end]
+			keys = append(keys, page.Bytes[start:end])
 			start = end
-			hash := maphash.Bytes(seed, key)
-			if _, twice := seen[hash]; !twice {
-				seen[hash] = struct{}{}
-				keys = append(keys, key)
-			}
 		}
-		if err := c.visit(ctx, s, keys, &values, visit); err != nil || cursor == "0" {
+		if err := each(keys); err != nil || cursor == "0" {
 			return err
 		}
 	}

@@ -14,6 +14,8 @@ import (
 func (d *database) CanIndex(index query.Index) error {
 	switch index.Kind {
 	case query.Ordered, query.Elements, query.FullText, query.CountAll:
+	case query.Nearest:
+		return canSearchIndex(index)
 	default:
 		return drivers.Unsupported{Why: fmt.Sprintf("SurrealDB has no index of kind %q", index.Kind)}
 	}
@@ -33,7 +35,16 @@ func (d *database) CreateIndex(ctx context.Context, index query.Index) error {
 		return err
 	}
 	return d.control(ctx, "create index "+index.Name, func(c *control) error {
-		_, err := c.define(ctx, definition(index))
+		text := definition(index)
+		if index.Kind == query.Nearest {
+			if err := c.probe(ctx, index); err != nil {
+				return err
+			}
+		}
+		if path, kind := d.filterField(index); kind != "" {
+			text = "DEFINE FIELD IF NOT EXISTS " + idiom(path) + " ON " + drivers.Table + " TYPE " + kind + " COMMENT '" + comment + "'; " + text
+		}
+		_, err := c.define(ctx, text)
 		if err != nil && strings.Contains(err.Error(), "already exists") {
 			return drivers.ErrExists
 		}
@@ -56,6 +67,8 @@ func definition(index query.Index) string {
 		text += " FIELDS " + paths[0] + " FULLTEXT ANALYZER " + analyzer + " BM25 COMMENT " + quoted(index.Paths[0].String())
 	case query.CountAll:
 		text += " COUNT"
+	case query.Nearest:
+		text += " FIELDS " + paths[0] + vectorDefinition(index.Vector)
 	default:
 		text += " FIELDS " + strings.Join(paths, ", ")
 	}
@@ -90,6 +103,9 @@ func (c *control) searchable(ctx context.Context) (paths []string, err error) {
 // IndexState asks the server how far the build is.
 func (d *database) IndexState(ctx context.Context, index query.Index) (state drivers.IndexState, err error) {
 	state.How = "INFO FOR INDEX: building.status is ready, nothing pending, not compacting"
+	if index.Kind == query.Nearest {
+		state.How = "INFO FOR INDEX: building.status is ready, nothing pending, building.compacting is false"
+	}
 	err = d.control(ctx, "look at index "+index.Name, func(c *control) error {
 		results, err := c.query(ctx, "INFO FOR INDEX "+name(index.Name)+" ON "+drivers.Table)
 		if err != nil && absent(err) {
@@ -105,10 +121,13 @@ func (d *database) IndexState(ctx context.Context, index query.Index) (state dri
 			return fmt.Errorf("the build failed: %v", member(building, "error"))
 		}
 		pending, _ := member(building, "pending").(int64)
-		compacting, _ := member(results[0], "compacting").(bool)
+		compacting, says := member(building, "compacting").(bool)
+		state.Detail = words(results[0])
+		if index.Kind == query.Nearest && !says && (status == "ready" || building == nil) {
+			return fmt.Errorf("the server does not say whether it still works on the index: it answers %s to INFO FOR INDEX; build the index anew", state.Detail)
+		}
 		// A server that was started anew remembers no build: what is there is whole.
 		state.Ready = (status == "ready" || building == nil) && pending == 0 && !compacting
-		state.Detail = fmt.Sprint(results[0])
 		return nil
 	})
 	return state, err
@@ -117,7 +136,11 @@ func (d *database) IndexState(ctx context.Context, index query.Index) (state dri
 // DropIndex removes the index.
 func (d *database) DropIndex(ctx context.Context, index query.Index) error {
 	return d.control(ctx, "drop index "+index.Name, func(c *control) error {
-		_, err := c.define(ctx, "REMOVE INDEX "+name(index.Name)+" ON "+drivers.Table)
+		text := "REMOVE INDEX " + name(index.Name) + " ON " + drivers.Table
+		if path, kind := d.filterField(index); kind != "" {
+			text += "; REMOVE FIELD IF EXISTS " + idiom(path) + " ON " + drivers.Table
+		}
+		_, err := c.define(ctx, text)
 		if err != nil && absent(err) {
 			return drivers.ErrNotFound
 		}

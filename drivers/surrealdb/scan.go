@@ -87,20 +87,7 @@ func searches(p *query.Predicate) bool {
 
 // bound is the map of the scan's parameters.
 func (s *statement) bound() (params []byte, err error) {
-	n := 0
-	for i := 0; i < len(s.args); n++ {
-		params = appendText(params, fmt.Sprintf("p%d", i))
-		length, list := s.lists[i]
-		if list {
-			params = appendHead(params, majorArray, uint64(length))
-		} else {
-			length = 1
-		}
-		for _, l := range s.args[i : i+length] {
-			params = appendLiteral(params, l)
-		}
-		i += length
-	}
+	n, params := s.literals()
 	if s.key.Kind() != "" {
 		n++
 		if params, err = s.schema.appendKey(appendText(params, "after"), s.key); err != nil {
@@ -108,6 +95,24 @@ func (s *statement) bound() (params []byte, err error) {
 		}
 	}
 	return append(appendHead(nil, majorMap, uint64(n)), params...), nil
+}
+
+// literals are the members of the map of parameters that are of literals, and how many there are.
+func (r *rendered) literals() (n int, members []byte) {
+	for i := 0; i < len(r.args); n++ {
+		members = appendText(members, fmt.Sprintf("p%d", i))
+		length, list := r.lists[i]
+		if list {
+			members = appendHead(members, majorArray, uint64(length))
+		} else {
+			length = 1
+		}
+		for _, l := range r.args[i : i+length] {
+			members = appendLiteral(members, l)
+		}
+		i += length
+	}
+	return n, members
 }
 
 // appendLiteral appends a literal as a value of its kind is kept.
@@ -144,34 +149,17 @@ func (c *client) Scan(ctx context.Context, prepared drivers.Statement, answer *d
 // fetch runs a query of one statement whose result is an array, and puts its items into the answer as rows; or, when it is the count of a scan,
 // the number in it. s is nil when the query is no scan's.
 func (c *client) fetch(ctx context.Context, text string, params []byte, answer *drivers.Answer, s *statement) error {
-	seat, err := c.link.Take(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.link.Give(seat)
-	message := appendText(appendRequest(seat.Record.Bytes, seat.ID, "query", 2), text)
-	message = append(message, params...)
-	seat.Request = appendFrame(seat.Request, frameBinary, message)
-	// What comes is received into the answer's memory, which is as large as scans need it. It is not the answer's while a late answer may write to it.
-	seat.Record.Bytes, answer.Bytes = answer.Bytes[:0], nil
-	if err := c.link.Do(ctx, seat); err != nil {
-		return err
-	}
-	data := seat.Record.Bytes
-	seat.Record.Bytes, answer.Bytes = message[:0], data[:0]
-	result, err := only(data, seat.ID)
-	if err != nil {
-		return err
-	}
-	items := scanner{data: data[:result.to], at: result.from}
-	n, err := items.count(majorArray)
+	items, n, err := c.items(ctx, func(dst []byte, id uint64) []byte {
+		return append(appendText(appendRequest(dst, id, "query", 2), text), params...)
+	}, answer)
 	if err != nil {
 		return err
 	}
 	switch {
 	case s != nil && s.counted():
+		from := items.at
 		answer.Count, err = countIn(&items, n)
-		answer.Size = int64(result.to - items.at)
+		answer.Size = int64(len(items.data) - from)
 		return err
 	case s != nil && s.grouped() && s.group == nil && n == 1:
 		// SurrealDB answers with one group even where no row is found, which is no group.
@@ -181,6 +169,31 @@ func (c *client) fetch(ctx context.Context, text string, params []byte, answer *
 		}
 	}
 	return deal(&items, n, answer)
+}
+
+// items sends the message of a query of one statement and receives its result, an array of n items, into the answer's memory.
+func (c *client) items(ctx context.Context, compose func(dst []byte, id uint64) []byte, answer *drivers.Answer) (items scanner, n int, err error) {
+	seat, err := c.link.Take(ctx)
+	if err != nil {
+		return items, 0, err
+	}
+	defer c.link.Give(seat)
+	message := compose(seat.Record.Bytes, seat.ID)
+	seat.Request = appendFrame(seat.Request, frameBinary, message)
+	// What comes is received into the answer's memory, which is as large as scans need it. It is not the answer's while a late answer may write to it.
+	seat.Record.Bytes, answer.Bytes = answer.Bytes[:0], nil
+	if err := c.link.Do(ctx, seat); err != nil {
+		return items, 0, err
+	}
+	data := seat.Record.Bytes
+	seat.Record.Bytes, answer.Bytes = message[:0], data[:0]
+	result, err := only(data, seat.ID)
+	if err != nil {
+		return items, 0, err
+	}
+	items = scanner{data: data[:result.to], at: result.from}
+	n, err = items.count(majorArray)
+	return items, n, err
 }
 
 // deal hands items to an answer. They lie in the answer's memory already: those that are kept move to its front, one after another.

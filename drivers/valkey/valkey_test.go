@@ -13,7 +13,7 @@ var servers = resptest.Servers{Engine: "valkey"}
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 
-func TestConformance(t *testing.T) { servers.Conformance(t, "auto") }
+func TestConformance(t *testing.T) { servers.Conformance(t, "auto", nil) }
 
 // Valkey tells a version of Redis too, 7.2.4, which is not its own.
 func TestVersionIsItsOwn(t *testing.T) {

@@ -24,6 +24,8 @@ type Servers struct {
 	Engine string // the name of the engine
 	// Binary is started instead of the engine's own, for an engine whose server cannot be had: a relative that speaks the same protocol.
 	Binary string
+	// Setup changes how servers are started; it may skip the test. Nil for the engine's own way.
+	Setup func(testing.TB, *process.Options)
 	// Splits are the sizes at which batches are cut, as conformance.Harness has them.
 	Splits map[string]int
 
@@ -33,12 +35,14 @@ type Servers struct {
 }
 
 // Main runs the tests and stops what they started.
-func (s *Servers) Main(m *testing.M) (code int) {
-	code = m.Run()
+func (s *Servers) Main(m *testing.M) (code int) { return max(m.Run(), s.Stop()) }
+
+// Stop stops the servers and returns the exit code of a test binary: 0 when all could be stopped.
+func (s *Servers) Stop() (code int) {
 	for _, running := range s.byKey {
 		if err := process.Stop(context.Background(), running.Dir, false); err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			code = max(code, 1)
+			code = 1
 		}
 	}
 	if s.dir != "" {
@@ -72,6 +76,9 @@ func (s *Servers) Start(tb testing.TB, dir string, change func(*process.Options)
 			defer c.Close()
 			return c.Do(ctx, c.B().Ping().Build()).Error()
 		},
+	}
+	if s.Setup != nil {
+		s.Setup(tb, &options)
 	}
 	if change != nil {
 		change(&options)
@@ -123,9 +130,9 @@ func (s *Servers) Version(tb testing.TB) string {
 	return version
 }
 
-// Conformance runs the suite with one way of pipelining.
-func (servers *Servers) Conformance(t *testing.T, pipelining string) {
-	conformance.Run(t, conformance.Harness{
+// Conformance runs the suite with one way of pipelining; change, which may be nil, changes what it needs to know.
+func (servers *Servers) Conformance(t *testing.T, pipelining string, change func(*conformance.Harness)) {
+	harness := conformance.Harness{
 		Engine: servers.Registered(t),
 		Configure: func(t *testing.T, config *drivers.Config) {
 			running := servers.Of(t, config.Tier, config.Profile)
@@ -138,7 +145,11 @@ func (servers *Servers) Conformance(t *testing.T, pipelining string) {
 		Trees:   600, // conditions are evaluated in the agent, by the same code as the expected answers
 		Stall:   stall,
 		Splits:  servers.Splits,
-	})
+	}
+	if change != nil {
+		change(&harness)
+	}
+	conformance.Run(t, harness)
 }
 
 // stall pauses all writes on the server.

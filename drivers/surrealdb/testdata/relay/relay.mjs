@@ -1,11 +1,12 @@
 // A SurrealDB 3 server for tests: the real engine, from @surrealdb/node, behind a WebSocket front of our own. It speaks the server's RPC protocol in
 // CBOR and takes of `surreal start` what the tests use:
 //
-//   node relay.mjs --modules FOLDER start --bind HOST:PORT [--import-file FILE] [--no-banner] [--log LEVEL] DATASTORE
+//   node relay.mjs --modules FOLDER start --bind HOST:PORT [--import-file FILE] [--no-banner] [--log LEVEL] [--settled] DATASTORE
 //
 // FOLDER is where package.json was installed. SURREAL_USER and SURREAL_PASS make the root user. A request is not decoded here: it goes to the
 // engine as it came, with the session of its connection spliced in. Many requests of a connection are in the engine at once, and their answers
-// go out as they come.
+// go out as they come. With --settled, answers to INFO FOR INDEX say that nothing is being compacted, as servers from 3.3 on do: the engine, which is older,
+// cannot say so, and in this package compacts nothing.
 import { createServer } from 'node:http';
 import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -18,7 +19,7 @@ const { values: options, positionals: [command, datastore = 'memory'] } = parseA
   allowPositionals: true,
   options: {
     modules: { type: 'string', default: dirname(fileURLToPath(import.meta.url)) }, bind: { type: 'string', default: '127.0.0.1:8000' }, 'import-file': { type: 'string' },
-    'no-banner': { type: 'boolean' }, log: { type: 'string' },
+    'no-banner': { type: 'boolean' }, log: { type: 'string' }, settled: { type: 'boolean' },
   },
 });
 if (command !== 'start') fail(`the only command is start, not ${command}`);
@@ -69,7 +70,8 @@ function serve(socket) {
       if (!trusted && !['signin', 'authenticate', 'use', 'version', 'ping'].includes(request.method)) {
         return send(refusal(id, 'NotAllowed', 'IAM error: Not enough permissions to perform this action'));
       }
-      const answer = Buffer.from(await engine.execute(withSession(data, request, session)));
+      let answer = Buffer.from(await engine.execute(withSession(data, request, session)));
+      if (options.settled && data.includes('INFO FOR INDEX')) answer = withSettled(answer);
       if (isRefusal(answer)) return send(headed(id, answer.subarray(1)));
       if (request.method === 'signin' || request.method === 'authenticate') trusted = true;
       send(headed(id, Buffer.concat([text('result'), answer])));
@@ -160,6 +162,14 @@ function withSession(data, { named, members, body }, session) {
   if (named) return data;
   if (members > 22) throw new Error('the request has too many members');
   return Buffer.concat([Buffer.from([0xa1 + members]), data.subarray(body), text('session'), Buffer.from([0xd8, 37, 0x50]), session]);
+}
+
+// withSettled is an answer in which each build of an index, a map of few members, has one more: compacting, which is false.
+function withSettled(answer) {
+  const building = text('building'), at = answer.indexOf(building);
+  if (at < 0 || answer[at + building.length] >> 5 !== 5) return answer;
+  const map = at + building.length;
+  return Buffer.concat([answer.subarray(0, map), Buffer.from([answer[map] + 1]), text('compacting'), Buffer.from([0xf4]), withSettled(answer.subarray(map + 1))]);
 }
 
 function isRefusal(answer) {
