@@ -22,7 +22,7 @@ import (
 // slow is a problem with many checkpoints. In plain Go it takes a second, more than enough to kill who computes it.
 func slow(t *testing.T) (Problem, Options) {
 	c := mustCorpus(t, 9, "vector:256:clustered:20")
-	p := problem(t, c, query.Euclidean, 40_000, 10, 300)
+	p := problem(t, c, query.Euclidean, 20_000, 10, 300)
 	p.Filters = []*query.Predicate{nil, bound(t, c, number(query.Lt, 10))}
 	return p, Options{block: 500, every: time.Nanosecond, Workers: 2}
 }
@@ -92,6 +92,7 @@ func TestComputeGoesOnAfterAKill(t *testing.T) {
 		require.NoError(t, cmd.Process.Kill())
 		require.Error(t, cmd.Wait(), "it came to the end before it was killed")
 	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "truth-"+p.Digest()+".1.tmp"), []byte("half"), 0o644)) // as a kill may leave it
 	var first uint64
 	o.Dir, o.Say = dir, func(done, of uint64) {
 		if first == 0 {
@@ -103,6 +104,7 @@ func TestComputeGoesOnAfterAKill(t *testing.T) {
 	require.Greater(t, first, reached, "it began from the start")
 	require.True(t, bytes.Equal(encoded(t, want), encoded(t, got)))
 	require.Equal(t, 0, files(t, dir, ".part"), "the checkpoint is left behind")
+	require.Equal(t, 0, files(t, dir, ".tmp"), "half a file is left behind")
 }
 
 // What has been computed is found, and two who want the same thing at once do not both compute it.
