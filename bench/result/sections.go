@@ -299,6 +299,9 @@ func (l *layout) workNotes() []string {
 			}
 		}
 		notes = append(notes, searchNotes(&leg)...)
+		if e := leg.Explain; e != nil && e.Uses != nil && e.Note != "" {
+			notes = append(notes, leg.Title+": "+e.Note)
+		}
 		if e := leg.Explain; e != nil && e.Uses == nil && e.Note != "" {
 			notes = append(notes, leg.Title+": whether the index is used is not known: "+e.Note)
 		}

@@ -184,7 +184,14 @@ func (j *searchJob) explain(ctx context.Context) (*result.Explanation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask %s how it runs search %s: %w", j.session.where(), j.search.ID, err)
 	}
-	return &result.Explanation{Text: explanation.Text, Uses: &explanation.Uses}, nil
+	told := &result.Explanation{Text: explanation.Text, Uses: &explanation.Uses}
+	for _, index := range j.task.Step.Search.FilterIndexes {
+		if !explanation.Uses && strings.Contains(explanation.Text, index.Name) {
+			// With an index on what is filtered by it may be less work to compare all rows that match, and then the answer is exact.
+			told.Uses, told.Note = new(true), fmt.Sprintf("the server takes the index %s on %s and compares every row that matches, without the index of vectors", index.Name, index.Paths[0])
+		}
+	}
+	return told, nil
 }
 
 // decodeFound decodes an answer to the indexes of its rows, in its order, appended to rows; -1 stands for a key that is none of the corpus.
