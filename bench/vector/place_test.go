@@ -21,7 +21,7 @@ import (
 	"github.com/durabench/durabench/bench/vector/tile"
 )
 
-// slow is a problem with many checkpoints. In plain Go it takes a second.
+// slow is a problem with many checkpoints.
 func slow(t *testing.T) (Problem, Options) {
 	c := mustCorpus(t, 9, "vector:256:clustered:20")
 	p := problem(t, c, query.Euclidean, 20_000, 10, 300)
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("DURABENCH_TRUTH_DIR"); dir != "" {
 		t := &testing.T{}
 		p, o := slow(t)
-		o.Dir, o.Kernel = dir, tile.Kernels()[len(tile.Kernels())-1]
+		o.Dir = dir
 		if last, err := strconv.ParseUint(os.Getenv("DURABENCH_TRUTH_LAST"), 10, 64); err == nil {
 			o.Say = func(done, of uint64) {
 				if done >= last {
