@@ -26,7 +26,7 @@ func (s *starter) Try(ctx context.Context) (StartedServer, error) {
 }
 
 // try makes one attempt after those, and returns its error and what it told last.
-func try(t *testing.T, before Starts, start func() error) (err error, told Starts) {
+func try(t *testing.T, before Starts, start func() error) (told Starts, err error) {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
@@ -39,7 +39,7 @@ func try(t *testing.T, before Starts, start func() error) (err error, told Start
 		told = beat.Starts
 	})
 	_, err = env.ExecuteActivity(s.Try)
-	return err, told
+	return told, err
 }
 
 func TestOnlyTheServersOwnFailuresAreCounted(t *testing.T) {
@@ -65,7 +65,7 @@ func TestOnlyTheServersOwnFailuresAreCounted(t *testing.T) {
 			if start == nil {
 				start = func() error { return nil }
 			}
-			err, told := try(t, test.before, start)
+			told, err := try(t, test.before, start)
 			if test.text == "" {
 				require.NoError(t, err)
 				return

@@ -13,16 +13,16 @@ import (
 // Evenly spread vectors get a warning, clustered ones none, by every metric.
 func TestAuditTellsWhetherThereAreNeighbourhoods(t *testing.T) {
 	for _, m := range query.Metrics {
-		p := problem(t, mustCorpus(t, 1, "vector:768"), m, 100_000, 10, 20)
-		a, err := AuditCorpus(context.Background(), p, nil, 2000)
+		p := problem(t, mustCorpus(t, 1, "vector:768"), m, 100_000, 10, 5)
+		a, err := AuditCorpus(context.Background(), p, nil, 1000)
 		require.NoError(t, err)
 		require.InDelta(t, 1.05, a.Contrast, 0.05, m)
 		require.Len(t, a.Warnings, 1)
 		require.Contains(t, a.Warnings[0], "no neighbourhoods")
-		require.Equal(t, uint64(2000), a.Looked)
+		require.Equal(t, uint64(1000), a.Looked)
 
-		p = problem(t, mustCorpus(t, 1, "vector:768:clustered:50"), m, 100_000, 10, 20)
-		a, err = AuditCorpus(context.Background(), p, nil, 2000)
+		p = problem(t, mustCorpus(t, 1, "vector:768:clustered:50"), m, 100_000, 10, 5)
+		a, err = AuditCorpus(context.Background(), p, nil, 1000)
 		require.NoError(t, err)
 		require.Greater(t, a.Contrast, 2.0, m)
 		require.Empty(t, a.Warnings, m)

@@ -27,3 +27,18 @@ func BenchmarkCompute(b *testing.B) {
 		})
 	}
 }
+
+// Scoring the ten rows of an answer, half of them right.
+func BenchmarkScore(b *testing.B) {
+	p := problem(b, mustCorpus(b, 1, "vector:768:clustered:200"), query.Cosine, 5000, 10, 100)
+	truth, err := Compute(context.Background(), p, Options{})
+	require.NoError(b, err)
+	s := NewScorer(p, &truth.Answers[0], 0)
+	var summary Summary
+	q := 0
+	for b.Loop() {
+		rows := append(nearestRows(&truth.Answers[0], q, 5), 1, 2, 3, 4, 5)
+		summary.Add(s.Score(q, rows))
+		q = (q + 1) % len(p.Queries)
+	}
+}

@@ -19,7 +19,7 @@ type Options struct {
 	// Workers is how many goroutines look at rows, 0 for one per CPU.
 	Workers int
 	// Memory bounds what is kept, in bytes; 0 for no bound. It depends on the queries, filters and K and on the workers, not on the rows: workers are left out
-	// to come below it.
+	// to come below it. Rows as near as the K-th beyond 2·K of them come on top: 16 kB per query and filter at most.
 	Memory int64
 	// Say, when not nil, is told now and then how many rows have been looked at, one call at a time. It is not called when Dir has the answer.
 	Say func(doneRows, ofRows uint64)

@@ -80,8 +80,17 @@ func (p place) checkpoint(s *sweep) error {
 	return nil
 }
 
-// resume brings the sweep to where the checkpoint is, if there is one.
+// resume brings the sweep to where the checkpoint is, if there is one, and removes what kills have left half written. For who has the lock.
 func (p place) resume(s *sweep) error {
+	halves, err := filepath.Glob(p.path(".*.tmp"))
+	if err != nil {
+		return err
+	}
+	for _, half := range halves {
+		if err := os.Remove(half); err != nil {
+			return fmt.Errorf("remove half a file: %w", err)
+		}
+	}
 	data, err := os.ReadFile(p.path(".part"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -105,7 +114,7 @@ func (p place) resume(s *sweep) error {
 
 // write writes a file under a name of its own and then gives it its name, so that nobody reads half of it, even after a power failure.
 func (p place) write(suffix string, content []byte) error {
-	f, err := os.CreateTemp(p.dir, "truth-*.tmp")
+	f, err := os.CreateTemp(p.dir, "truth-"+p.digest+".*.tmp")
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,20 +21,28 @@ import (
 	"github.com/durabench/durabench/bench/vector/tile"
 )
 
-// slow is a problem with many checkpoints. In plain Go it takes a second, more than enough to kill who computes it.
+// slow is a problem with many checkpoints.
 func slow(t *testing.T) (Problem, Options) {
 	c := mustCorpus(t, 9, "vector:256:clustered:20")
-	p := problem(t, c, query.Euclidean, 40_000, 10, 300)
+	p := problem(t, c, query.Euclidean, 20_000, 10, 300)
 	p.Filters = []*query.Predicate{nil, bound(t, c, number(query.Lt, 10))}
 	return p, Options{block: 500, every: time.Nanosecond, Workers: 2}
 }
 
-// TestMain also is the process that other tests start and kill: with a directory in the environment it computes the slow problem there.
+// TestMain also is the process that other tests start: with a directory in the environment it computes the slow problem there, and kills itself when it has
+// looked at so many rows.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("DURABENCH_TRUTH_DIR"); dir != "" {
 		t := &testing.T{}
 		p, o := slow(t)
-		o.Dir, o.Kernel = dir, tile.Kernels()[len(tile.Kernels())-1]
+		o.Dir = dir
+		if last, err := strconv.ParseUint(os.Getenv("DURABENCH_TRUTH_LAST"), 10, 64); err == nil {
+			o.Say = func(done, of uint64) {
+				if done >= last {
+					_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				}
+			}
+		}
 		if _, err := Compute(context.Background(), p, o); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -43,12 +53,12 @@ func TestMain(m *testing.M) {
 }
 
 // child starts a process that computes the slow problem.
-func child(t *testing.T, dir string) *exec.Cmd {
+func child(t *testing.T, dir string, environment ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), "DURABENCH_TRUTH_DIR="+dir)
+	cmd.Env = append(append(os.Environ(), "DURABENCH_TRUTH_DIR="+dir), environment...)
 	cmd.Stderr = os.Stderr
 	require.NoError(t, cmd.Start())
 	return cmd
@@ -76,22 +86,19 @@ func TestComputeGoesOnAfterAKill(t *testing.T) {
 	require.NoError(t, err)
 	dir := t.TempDir()
 	store, reached := place{dir, p.Digest()}, uint64(0)
-	for range 2 {
-		cmd := child(t, dir)
-		require.Eventually(t, func() bool {
-			data, err := os.ReadFile(store.path(".part"))
-			if err != nil {
-				return false
-			}
-			_, done, err := decode(data)
-			require.NoError(t, err, "a checkpoint is there by half")
-			before := reached
-			reached = max(reached, done)
-			return reached > before
-		}, time.Minute, time.Millisecond)
-		require.NoError(t, cmd.Process.Kill())
-		require.Error(t, cmd.Wait(), "it came to the end before it was killed")
+	for _, last := range []string{"5000", "12000"} {
+		err := child(t, dir, "DURABENCH_TRUTH_LAST="+last).Wait()
+		var exit *exec.ExitError
+		require.ErrorAs(t, err, &exit)
+		require.Equal(t, syscall.SIGKILL, exit.Sys().(syscall.WaitStatus).Signal())
+		data, err := os.ReadFile(store.path(".part"))
+		require.NoError(t, err)
+		_, done, err := decode(data)
+		require.NoError(t, err)
+		require.Greater(t, done, reached, "it has not gone on")
+		reached = done
 	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "truth-"+p.Digest()+".1.tmp"), []byte("half"), 0o644)) // as a kill may leave it
 	var first uint64
 	o.Dir, o.Say = dir, func(done, of uint64) {
 		if first == 0 {
@@ -103,6 +110,7 @@ func TestComputeGoesOnAfterAKill(t *testing.T) {
 	require.Greater(t, first, reached, "it began from the start")
 	require.True(t, bytes.Equal(encoded(t, want), encoded(t, got)))
 	require.Equal(t, 0, files(t, dir, ".part"), "the checkpoint is left behind")
+	require.Equal(t, 0, files(t, dir, ".tmp"), "half a file is left behind")
 }
 
 // What has been computed is found, and two who want the same thing at once do not both compute it.

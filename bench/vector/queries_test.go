@@ -29,7 +29,7 @@ func TestMoreQueriesBeginWithTheFirst(t *testing.T) {
 func TestQueriesAreNoRowsButAmongThem(t *testing.T) {
 	const sigma = 0.35
 	c := mustCorpus(t, 42, "vector:64:clustered:10")
-	p := problem(t, c, query.Cosine, 3000, 1, 50)
+	p := problem(t, c, query.Cosine, 1000, 1, 20)
 	var row corpus.Row
 	nearest := slices.Repeat([]float64{math.Inf(1)}, len(p.Queries))
 	for index := range p.Rows {

@@ -148,6 +148,9 @@ func neighbours(e drivers.Engine) string {
 	}
 	search := func(index *query.Index) bool {
 		s := &query.Search{ID: "s", Field: query.Path{"v"}, Metric: query.Cosine, K: 1, Index: index}
+		if index != nil {
+			s.Budget = 100
+		}
 		return searcher.CanSearch(s) == nil
 	}
 	var words []string
@@ -163,6 +166,9 @@ func neighbours(e drivers.Engine) string {
 		if search(&query.Index{Name: "i", Kind: query.Nearest, Paths: []query.Path{{"v"}}, Vector: vector}) {
 			words = append(words, word)
 		}
+	}
+	if len(words) == 0 {
+		return "–"
 	}
 	return strings.Join(words, ", ")
 }

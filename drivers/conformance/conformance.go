@@ -52,6 +52,9 @@ type Harness struct {
 	// RefusesSearch tells which searches the engine refuses, by their metric, their index (its strategy, metric and quantisation), how they go on, and their
 	// filter; nil when there are none. Exactly those are refused.
 	RefusesSearch func(s *query.Search) bool
+	// ShortVectors is why vectors of the engine's own type cannot be so long that the square of their length is no float32; empty when they can. Longer ones
+	// are refused then.
+	ShortVectors string
 	// LacksSearch says why the server under test cannot run a search that other versions of the engine can, "" when it can; the suite wants its index
 	// refused. Nil for a server that lacks none.
 	LacksSearch func(s *query.Search) string

@@ -42,7 +42,7 @@ func (h Harness) searchRows() uint64 {
 	case h.Slow != "":
 		return 200
 	}
-	return 3000
+	return 1500
 }
 
 // refusesSearch tells whether the engine is to refuse the search.

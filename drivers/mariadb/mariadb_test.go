@@ -99,16 +99,27 @@ func start(tb testing.TB, dir string, change func(*process.Options)) *process.Ru
 // server returns the shared server of a tier and profile.
 func server(tb testing.TB, tier drivers.Tier, profile drivers.Profile) *process.Running {
 	tb.Helper()
+	return shared(tb, fmt.Sprintf("%s-%v", tier, profile.Optimised), func(o *process.Options) { o.Tier, o.Profile = tier, profile })
+}
+
+// searchServer returns the shared server that has vectors.
+func searchServer(tb testing.TB) *process.Running {
+	tb.Helper()
+	return shared(tb, "searches", func(o *process.Options) { o.Binary = drivertest.Trixie(tb, "mariadbd") })
+}
+
+// shared returns the server of that name, which is started when it is first asked for.
+func shared(tb testing.TB, key string, change func(*process.Options)) *process.Running {
+	tb.Helper()
 	servers.Lock()
 	defer servers.Unlock()
-	key := fmt.Sprintf("%s-%v", tier, profile.Optimised)
 	if running := servers.byKey[key]; running != nil {
 		return running
 	}
 	if servers.dir == "" {
 		servers.dir, servers.byKey = directory(tb), make(map[string]*process.Running)
 	}
-	running := start(tb, servers.dir+"/"+key, func(o *process.Options) { o.Tier, o.Profile = tier, profile })
+	running := start(tb, servers.dir+"/"+key, change)
 	servers.byKey[key] = running
 	return running
 }
@@ -118,12 +129,26 @@ func TestConformance(t *testing.T) {
 		Engine: engine(t),
 		Configure: func(t *testing.T, config *drivers.Config) {
 			running := server(t, config.Tier, config.Profile)
+			if config.Searches {
+				running = searchServer(t)
+			}
 			config.Endpoint, config.Credentials = running.Endpoint, running.Credentials
 		},
 		Stall:   stall,
 		Refuses: refuses,
-		Splits:  map[string]int{conformance.BatchCreate: 21_845, conformance.BatchRead: 10_000, conformance.BatchDelete: 10_000},
+
+		RefusesSearch: refusesSearch,
+		ShortVectors:  "MariaDB checks that the square of a vector's length is finite",
+		Splits:        map[string]int{conformance.BatchCreate: 21_845, conformance.BatchRead: 10_000, conformance.BatchDelete: 10_000},
 	})
+}
+
+// refusesSearch tells what MariaDB lacks.
+func refusesSearch(s *query.Search) bool {
+	if s.Metric != query.Cosine && s.Metric != query.Euclidean || s.Iterative != "" {
+		return true
+	}
+	return s.Index != nil && (s.Index.Vector.Strategy != query.HNSW || s.Index.Vector.Quantisation != "")
 }
 
 // refuses tells which scans need an index.

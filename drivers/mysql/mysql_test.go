@@ -33,7 +33,8 @@ func TestConformance(t *testing.T) {
 			}
 			config.Endpoint, config.Credentials = endpoint, drivers.Credentials{User: "root", Password: os.Getenv(passwordEnv)}
 		},
-		Splits: map[string]int{conformance.BatchCreate: 21_845, conformance.BatchRead: 10_000, conformance.BatchUpdate: 21_845, conformance.BatchDelete: 10_000},
+		Splits:        map[string]int{conformance.BatchCreate: 21_845, conformance.BatchRead: 10_000, conformance.BatchUpdate: 21_845, conformance.BatchDelete: 10_000},
+		RefusesSearch: func(*query.Search) bool { return true },
 		Refuses: func(s *query.Scan) bool {
 			return engine.Ability.(drivers.IndexNeeder).NeedsIndex(s, query.Index{}) != ""
 		},

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/drivers"
@@ -19,6 +20,8 @@ type client struct {
 	closing  sync.Once
 	// gathering is held by who takes all sessions.
 	gathering sync.Mutex
+	searching atomic.Pointer[search] // nil for none
+	budget    atomic.Int64           // mhnsw_ef_search that sessions are to have; 0 for the server's own
 }
 
 // take returns a session that is ready for the context's operations.

@@ -2,9 +2,7 @@ package mysqlbase
 
 import (
 	"database/sql/driver"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/durabench/durabench/bench/corpus"
@@ -67,12 +65,7 @@ func (a *arguments) cell(f *corpus.Field, v *corpus.Value) (driver.Value, error)
 	case corpus.Array, corpus.Object:
 		return a.made(func(dst []byte) []byte { return corpus.AppendJSON(dst, f, v) }), nil
 	case corpus.Vector:
-		return a.made(func(dst []byte) []byte {
-			for _, component := range v.Floats() {
-				dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(component))
-			}
-			return dst
-		}), nil
+		return a.vector(v.Floats()), nil
 	}
 	return nil, fmt.Errorf("no form for values of kind %s", f.Kind)
 }

@@ -43,6 +43,8 @@ func (d *database) CanIndex(index query.Index) error {
 			return drivers.Unsupported{Why: "MariaDB has no index on the elements of an array: a row has one entry in an index"}
 		}
 		return nil
+	case query.Nearest:
+		return d.product.canNearest(index)
 	case query.CountAll:
 		return drivers.Unsupported{Why: "InnoDB keeps no number of rows: which rows count differs from one transaction to another"}
 	}
@@ -51,8 +53,9 @@ func (d *database) CanIndex(index query.Index) error {
 
 // build is what makes an index: generated columns first, in SQL by their names, and then the index itself.
 type build struct {
-	kind string // "", "UNIQUE " or "FULLTEXT "
+	kind string // "", "UNIQUE ", "FULLTEXT " or "VECTOR "
 	keys []string
+	with string // what follows the columns
 	made map[string]string
 }
 
@@ -68,6 +71,8 @@ func (d *database) plan(index query.Index) (b build, err error) {
 			return b, err
 		}
 		switch {
+		case index.Kind == query.Nearest:
+			err = d.planNearest(&b, c, index.Vector)
 		case index.Kind == query.FullText:
 			err = d.planWords(&b, c)
 		case index.Kind == query.Elements && i == 0:
@@ -187,7 +192,7 @@ func (d *database) CreateIndex(ctx context.Context, index query.Index) error {
 				return err
 			}
 		}
-		_, err := c.query(fmt.Sprintf("CREATE %sINDEX %s ON %s (%s)", plan.kind, quote(sqlrender.IndexName(index)), d.table(), strings.Join(plan.keys, ", ")))
+		_, err := c.query(fmt.Sprintf("CREATE %sINDEX %s ON %s (%s)%s", plan.kind, quote(sqlrender.IndexName(index)), d.table(), strings.Join(plan.keys, ", "), plan.with))
 		return refusal(err)
 	})
 	if err == nil || !adding {
@@ -263,7 +268,7 @@ func (d *database) IndexState(ctx context.Context, index query.Index) (state dri
 		if err != nil || !there {
 			return err
 		}
-		state.Exists, state.Ready = true, true
+		state.Exists, state.Ready, state.Detail = true, true, unused(index)
 		// Whoever may not read the statistics does not know the size, which is no reason to fail.
 		if bytes, err := d.indexBytes(c, index); err == nil {
 			state.Bytes = bytes
@@ -289,6 +294,10 @@ func (d *database) indexBytes(c *controller, index query.Index) (int64, error) {
 		sql = fmt.Sprintf("SELECT SUM(s.file_size) FROM information_schema.%s t JOIN information_schema.%s i ON i.table_id = t.table_id "+
 			"JOIN information_schema.%s s ON LOWER(s.name) LIKE CONCAT('%%fts\\_', LOWER(LPAD(HEX(t.table_id), 16, '0')), '\\_', LOWER(LPAD(HEX(i.index_id), 16, '0')), '\\_index\\_%%') "+
 			"WHERE t.name = '%s/%s' AND i.name = '%s'", tables, indexes, spaces, d.endpoint.database, drivers.Table, name)
+	}
+	if index.Kind == query.Nearest {
+		// A table has one vector index, in a file of its own that is named after the table and the number of the index.
+		sql = fmt.Sprintf("SELECT SUM(file_size) FROM information_schema.INNODB_SYS_TABLESPACES WHERE name LIKE '%s/%s#i#%%'", d.endpoint.database, drivers.Table)
 	}
 	rows, err := c.query(sql)
 	if err != nil || len(rows) == 0 || rows[0][0] == "" {

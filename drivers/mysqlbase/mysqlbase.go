@@ -69,6 +69,7 @@ type database struct {
 	packet   int          // the server's max_allowed_packet, in bytes
 	minToken int          // its innodb_ft_min_token_size, in characters
 	maxToken int          // and innodb_ft_max_token_size
+	version  string       // of the server, as it says it
 	sockets  atomic.Int64 // measured connections
 	closed   atomic.Bool
 }
@@ -82,7 +83,7 @@ func open(ctx context.Context, p Product, config drivers.Config) (drivers.Databa
 	if problems := engine.CheckOptions(config.Options); len(problems) > 0 {
 		return nil, errors.New(problems[0])
 	}
-	schema, err := newSchema(p, config.Corpus)
+	schema, err := newSchema(p, config.Corpus, config.Searches)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,8 @@ func open(ctx context.Context, p Product, config drivers.Config) (drivers.Databa
 		if _, err := fmt.Sscan(strings.Join(rows[0][1:], " "), &d.packet, &d.minToken, &d.maxToken); err != nil {
 			return fmt.Errorf("read the server's limits %q: %w", rows[0][1:], err)
 		}
-		return p.checkBranch(rows[0][0])
+		d.version = rows[0][0]
+		return p.checkBranch(d.version)
 	})
 }
 
@@ -139,7 +141,7 @@ func (d *database) Client(ctx context.Context, i int) (drivers.Client, error) {
 	}
 	c := &client{database: d, free: make(chan *session, d.load.Threads), closed: make(chan struct{})}
 	for range d.load.Threads {
-		s := &session{database: d}
+		s := &session{database: d, budget: &c.budget}
 		if err := s.connect(ctx); err != nil {
 			return nil, fmt.Errorf("client %d: %w", i, errors.Join(err, c.Close()))
 		}

@@ -18,6 +18,9 @@ func (d *database) Preflight(ctx context.Context) error {
 		return fmt.Errorf("preflight: %w", err)
 	}
 	return d.control(ctx, "preflight", func(c *controller) error {
+		if err := d.checkSearches(); err != nil {
+			return err
+		}
 		rows, err := c.query("SELECT @@read_only, @@max_connections, (SELECT variable_value FROM " + d.product.statusTable() + " WHERE variable_name = 'Threads_connected'), " +
 			"@@max_prepared_stmt_count")
 		if err != nil {

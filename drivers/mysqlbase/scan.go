@@ -100,6 +100,7 @@ func bound(l query.Literal) (driver.Value, error) {
 // PrepareScan renders the scan and prepares it on each connection of the client.
 func (c *client) PrepareScan(ctx context.Context, s *query.Scan) (drivers.Statement, error) {
 	var one *scan
+	c.endSearch()
 	err := c.everySession(ctx, func(session *session) (err error) {
 		if one == nil {
 			if one, err = c.database.render(session.conn, s); err != nil {

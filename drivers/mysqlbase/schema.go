@@ -35,6 +35,7 @@ type column struct {
 	name  string // quoted
 	field *corpus.Field
 	sql   string // type as CREATE TABLE takes it
+	place string // of a value in a statement
 	// inline tells that the type can be indexed whole; a TEXT or BLOB only by a prefix.
 	inline bool
 }
@@ -46,15 +47,16 @@ type schema struct {
 	keySQL   string
 	columns  []column
 	mariaDB  bool
+	searched bool // vectors are of MariaDB's own type
 }
 
-// newSchema chooses the columns' types. It refuses what the server cannot hold.
-func newSchema(p Product, c *corpus.Corpus) (*schema, error) {
+// newSchema chooses the columns' types: of rows that will be searched, vectors have MariaDB's own. It refuses what the server cannot hold.
+func newSchema(p Product, c *corpus.Corpus, searches bool) (*schema, error) {
 	fields := c.Template().Columns()
 	if len(fields) > maxColumns {
 		return nil, drivers.Unsupported{Why: fmt.Sprintf("%s tables have at most %d columns beside the key, the value template has %d", p.Title, maxColumns, len(fields))}
 	}
-	s := &schema{template: c.Template(), key: c.KeyKind(), keySQL: keyType(c.KeyKind()), mariaDB: p.MariaDB}
+	s := &schema{template: c.Template(), key: c.KeyKind(), keySQL: keyType(c.KeyKind()), mariaDB: p.MariaDB, searched: searches && p.MariaDB}
 	budget := inlineBudget
 	names := map[string]string{}
 	for i := range fields {
@@ -67,9 +69,15 @@ func newSchema(p Product, c *corpus.Corpus) (*schema, error) {
 		if folded == corpus.KeyColumn {
 			return nil, drivers.Unsupported{Why: fmt.Sprintf("%s does not tell the column %s from the key's, %s: it ignores case in their names", p.Title, f.Name, corpus.KeyColumn)}
 		}
-		column := column{name: quote(f.Name), field: f}
+		column := column{name: quote(f.Name), field: f, place: "?"}
 		if err := column.choose(p, &budget); err != nil {
 			return nil, err
+		}
+		if s.searched && f.Kind == corpus.Vector {
+			if f.Dim > maxDimensions {
+				return nil, drivers.Unsupported{Why: fmt.Sprintf("column %s: a vector of MariaDB has at most %d dimensions, not %d", f.Name, maxDimensions, f.Dim)}
+			}
+			column.sql, column.place = fmt.Sprintf("VECTOR(%d)", f.Dim), vectorPlace // of the same form
 		}
 		s.columns = append(s.columns, column)
 	}
@@ -188,7 +196,7 @@ const (
 func (s *schema) statements() [operations]string {
 	var sets []string
 	for _, c := range s.columns {
-		sets = append(sets, c.name+" = ?")
+		sets = append(sets, c.name+" = "+c.place)
 	}
 	return [operations]string{
 		create: s.insertSQL(1),
@@ -200,7 +208,11 @@ func (s *schema) statements() [operations]string {
 
 // insertSQL adds n rows.
 func (s *schema) insertSQL(n int) string {
-	places := "(?" + strings.Repeat(", ?", len(s.columns)) + ")"
+	places := "(?"
+	for _, c := range s.columns {
+		places += ", " + c.place
+	}
+	places += ")"
 	return fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", tableName, s.names(), places+strings.Repeat(", "+places, n-1))
 }
 

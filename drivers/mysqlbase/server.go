@@ -3,6 +3,7 @@ package mysqlbase
 import (
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -36,12 +37,16 @@ func Server(binaries []string, install, image string, mariaDB bool) *drivers.Ser
 		Port:     3306,
 		Init: func(l drivers.Launch) []string {
 			if mariaDB {
-				return []string{installer(l.Binary), "--no-defaults", "--datadir=" + l.Data, "--auth-root-authentication-method=normal", "--skip-test-db"}
+				command := []string{installer(l.Binary), "--no-defaults", "--datadir=" + l.Data, "--auth-root-authentication-method=normal", "--skip-test-db"}
+				return append(command, elsewhere(l.Binary)...)
 			}
 			return []string{l.Binary, "--no-defaults", "--initialize-insecure", "--datadir=" + l.Data}
 		},
 		Command: func(l drivers.Launch) []string {
 			command := serverCommand(l)
+			if mariaDB && !l.Container {
+				command = append(command, elsewhere(l.Binary)...)
+			}
 			if !mariaDB {
 				// No second protocol on a port of its own, open to the network; and no directory of the package's for files that the server writes.
 				command = append(command, "--loose-mysqlx=OFF", "--secure-file-priv=NULL")
@@ -79,8 +84,24 @@ func other(mariaDB bool) func(version string) string {
 	}
 }
 
+// elsewhere tells MariaDB's programs where their files are when the server was unpacked and not installed: they look where they were built for.
+func elsewhere(binary string) []string {
+	real, err := filepath.EvalSymlinks(binary)
+	if err != nil {
+		return nil
+	}
+	base := filepath.Dir(filepath.Dir(real))
+	if _, err := os.Stat(filepath.Join(base, "share", "mariadb")); err != nil || base == "/usr" {
+		return nil
+	}
+	return []string{"--basedir=" + base}
+}
+
 // installer is the program that makes MariaDB's system tables, wherever the server's binary lies.
 func installer(binary string) string {
+	if real, err := filepath.EvalSymlinks(binary); err == nil {
+		binary = real
+	}
 	for _, place := range []string{filepath.Join(filepath.Dir(binary), "mariadb-install-db"), filepath.Join(filepath.Dir(binary), "../bin/mariadb-install-db")} {
 		if found, err := filepath.EvalSymlinks(place); err == nil {
 			return found
@@ -165,7 +186,7 @@ func optimised(mariaDB bool, host drivers.Resources) []drivers.Setting {
 		log.Name = "innodb_log_file_size"
 	}
 	log.Value = size(min(max(memory/8, gb), 8*gb))
-	return []drivers.Setting{
+	settings := []drivers.Setting{
 		{Name: "innodb_buffer_pool_size", Value: size(memory / 2), Why: "half of the host's memory"},
 		log,
 		{Name: "innodb_log_buffer_size", Value: "64M", Why: "large transactions do not wait for the log"},
@@ -174,4 +195,8 @@ func optimised(mariaDB bool, host drivers.Resources) []drivers.Setting {
 		{Name: "innodb_io_capacity_max", Value: "4000", Why: "and more still when the server is behind"},
 		{Name: "table_open_cache", Value: "4000", Why: "each connection has its own handle of the table"},
 	}
+	if mariaDB { // loose: servers before 11.7 do not know it
+		settings = append(settings, drivers.Setting{Name: "loose-mhnsw_max_cache_size", Value: size(memory / 4), Why: "the graph of a vector index in memory: a quarter of the host's"})
+	}
+	return settings
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -27,9 +28,11 @@ type session struct {
 	cells      []driver.Value
 	statements [operations]driver.Stmt
 	kept       kept
-	requests   int         // sent since the session was made, without those that connect
-	conn       driver.Conn // nil while there is none
-	id         string      // the server's number of the connection
+	requests   int           // sent since the session was made, without those that connect
+	conn       driver.Conn   // nil while there is none
+	id         string        // the server's number of the connection
+	budget     *atomic.Int64 // the client's
+	budgeted   int64         // what of it the session has
 
 	socket  net.Conn
 	watched <-chan struct{} // Done of the context that ends operations now; nil for none
@@ -78,17 +81,22 @@ func (s *session) begin(ctx context.Context) error {
 	if s.conn == nil {
 		s.forget()
 		if err := s.connect(ctx); err != nil {
+			if ctx.Err() != nil { // which took the connection with it
+				return overError(ctx)
+			}
 			return err
 		}
 	}
-	if ctx.Done() == s.watched {
-		return nil
+	if ctx.Done() != s.watched {
+		if ctx.Done() != nil {
+			socket := s.socket
+			s.unwatch = context.AfterFunc(ctx, func() { _ = socket.Close() })
+		}
+		s.watched = ctx.Done()
 	}
-	if ctx.Done() != nil {
-		socket := s.socket
-		s.unwatch = context.AfterFunc(ctx, func() { _ = socket.Close() })
+	if s.budget.Load() != s.budgeted {
+		return s.end(ctx, s.setBudget())
 	}
-	s.watched = ctx.Done()
 	return nil
 }
 
@@ -151,7 +159,7 @@ func (s *session) drop() {
 	}
 	_ = s.socket.Close() // first: the driver would say goodbye to a server that may not listen
 	_ = s.conn.Close()
-	s.conn, s.kept = nil, kept{}
+	s.conn, s.kept, s.budgeted = nil, kept{}, 0
 	s.database.sockets.Add(-1)
 }
 

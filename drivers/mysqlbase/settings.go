@@ -27,6 +27,7 @@ var readBack = []drivers.Setting{
 	{Name: "innodb_io_capacity_max", Why: "the same when it is behind"},
 	{Name: "innodb_change_buffering", Why: "changes of secondary indexes that are put off"},
 	{Name: "innodb_adaptive_hash_index", Why: "a hash index over pages that are read often"},
+	{Name: "mhnsw_max_cache_size", Why: "memory for the graph of a vector index: searches read from the table again what does not fit"},
 	{Name: "innodb_page_size", Why: "bytes of a page"},
 	{Name: "innodb_file_per_table", Why: "whether the table has a file of its own"},
 	{Name: "innodb_lock_wait_timeout", Why: "seconds after which an operation that waits for a row is refused"},

@@ -73,7 +73,7 @@ func (c *client) copyRows(ctx context.Context, sql string, from, bytes, to int, 
 
 // ReadBatch selects the rows of the keys.
 func (c *client) ReadBatch(ctx context.Context, keys []corpus.Key, answer *drivers.Answer) (requests int, err error) {
-	err = c.receive(ctx, answer, func(request []byte) ([]byte, error) {
+	err = c.receive(ctx, c.link, answer, func(request []byte) ([]byte, error) {
 		request = append(request, c.database.statements[fetch].head...)
 		if request, err = c.database.schema.appendKeys(request, keys); err != nil {
 			return request, err
@@ -196,7 +196,7 @@ func (s *schema) appendKeys(dst []byte, keys []corpus.Key) (_ []byte, err error)
 
 // Range selects rows in the order of their keys.
 func (c *client) Range(ctx context.Context, from corpus.Key, most int64, answer *drivers.Answer) error {
-	err := c.receive(ctx, answer, func(request []byte) (_ []byte, err error) {
+	err := c.receive(ctx, c.link, answer, func(request []byte) (_ []byte, err error) {
 		request = append(request, c.database.statements[ranged].head...)
 		if request, err = c.database.schema.appendKey(request, from); err != nil {
 			return request, err

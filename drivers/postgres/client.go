@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -16,8 +17,9 @@ type client struct {
 	link     wire.Link
 	piped    bool // over one connection
 
-	preparing sync.Mutex // held while a scan is prepared, off the clock
-	scans     scans
+	preparing sync.Mutex // held while a scan or a search is prepared, off the clock
+	readied   readied
+	searches  searches
 }
 
 // Create inserts the row.
@@ -121,4 +123,4 @@ func (c *client) Decode(rec *drivers.Record, row *corpus.Row) error {
 }
 
 // Close closes the client's connections.
-func (c *client) Close() error { return c.link.Close() }
+func (c *client) Close() error { return errors.Join(c.link.Close(), c.searches.close()) }

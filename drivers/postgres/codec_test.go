@@ -122,6 +122,23 @@ func TestOtherTypesAreWhatPgxReads(t *testing.T) {
 	}
 }
 
+func TestDamagedVectorsAreNotRead(t *testing.T) {
+	var row corpus.Row
+	var v corpus.Value
+	whole := appendVector(nil, []float32{1, -0.5, math.MaxFloat32})[4:]
+	if err := decodeVector(whole, &row, &v); err != nil || len(v.Floats()) != 3 || v.Floats()[1] != -0.5 || v.Floats()[2] != math.MaxFloat32 {
+		t.Errorf("read back as %v, %v", v.Floats(), err)
+	}
+	for n := range whole {
+		if err := decodeVector(whole[:n], &row, &v); err == nil {
+			t.Errorf("the first %d of %d bytes are read as %v", n, len(whole), v.Floats())
+		}
+	}
+	if err := decodeVector(append(whole, 0), &row, &v); err == nil {
+		t.Error("a byte too many is read")
+	}
+}
+
 func TestARequestIsThreeMessages(t *testing.T) {
 	s := newStatement("r", "SELECT", 1)
 	request := append([]byte{}, s.head...)
@@ -235,11 +252,14 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte{0, 1, 0, 0, 0x40, 0, 0, 4, 0, 5}, uint8(0))
 	f.Add([]byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 2, 188, 0, 0, 0, 0, 0, 0, 0, 1}, uint8(1))
+	f.Add([]byte{0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, uint8(1))
 	f.Add([]byte("\x01[1]"), uint8(2))
 	f.Fuzz(func(t *testing.T, cell []byte, column uint8) {
 		var row corpus.Row
 		row.Reset(template)
 		i := int(column) % len(row.Columns)
-		_ = decodeCell(&template.Columns()[i], cell, &row, &row.Columns[i])
+		for _, searched := range []bool{false, true} {
+			_ = (&schema{searched: searched}).decodeCell(&template.Columns()[i], cell, &row, &row.Columns[i])
+		}
 	})
 }

@@ -31,7 +31,7 @@ type column struct {
 	name  string // quoted
 	field *corpus.Field
 	sql   string // type as CREATE TABLE takes it
-	oid   uint32
+	oid   uint32 // 0 for a type of pgvector's, which has another on each server
 }
 
 // schema is the shape of the table for a corpus, and all that is derived from it once.
@@ -40,13 +40,15 @@ type schema struct {
 	keySQL   string
 	keyOID   uint32
 	columns  []column
+	// searched tells that vectors are of pgvector's type.
+	searched bool
 }
 
 // maxColumns is PostgreSQL's limit of columns per table, less one for the key.
 const maxColumns = 1600 - 1
 
-// newSchema chooses the columns' types. It refuses what PostgreSQL cannot hold.
-func newSchema(c *corpus.Corpus) (*schema, error) {
+// newSchema chooses the columns' types: of rows that will be searched, vectors have pgvector's. It refuses what PostgreSQL cannot hold.
+func newSchema(c *corpus.Corpus, searched bool) (*schema, error) {
 	template := c.Template()
 	fields := template.Columns()
 	if len(fields) > maxColumns {
@@ -55,7 +57,7 @@ func newSchema(c *corpus.Corpus) (*schema, error) {
 	if holdsNUL(template.Canonical()) {
 		return nil, drivers.Unsupported{Why: "PostgreSQL text cannot hold the character NUL, which a label of the value template has: leave it out"}
 	}
-	s := &schema{template: template}
+	s := &schema{template: template, searched: searched}
 	switch c.KeyKind() {
 	case corpus.KeyInteger:
 		s.keySQL, s.keyOID = "bigint", oidInt8
@@ -88,6 +90,13 @@ func newSchema(c *corpus.Corpus) (*schema, error) {
 		case corpus.Array, corpus.Object:
 			c.sql, c.oid = "jsonb", oidJSONB
 		case corpus.Vector:
+			if searched {
+				if fields[i].Dim > maxDimensions {
+					return nil, drivers.Unsupported{Why: fmt.Sprintf("column %s: a vector of pgvector has at most %d dimensions, not %d", fields[i].Name, maxDimensions, fields[i].Dim)}
+				}
+				c.sql = fmt.Sprintf("vector(%d)", fields[i].Dim)
+				break
+			}
 			// Not bytea, although that is half as long on the wire: the server knows what it holds, and pgvector casts it.
 			c.sql, c.oid = "real[]", oidFloat4Array
 		default:

@@ -24,7 +24,7 @@ func (s *schema) decode(rec *drivers.Record, row *corpus.Row) error {
 			return fmt.Errorf("answer is damaged: cell %d ends at byte %d of %d", i, end, len(rec.Bytes))
 		}
 		f := s.columns[i].field
-		if err := decodeCell(f, rec.Bytes[from:end], row, &row.Columns[i]); err != nil {
+		if err := s.decodeCell(f, rec.Bytes[from:end], row, &row.Columns[i]); err != nil {
 			return fmt.Errorf("column %s: %w", f.Name, err)
 		}
 		from = end
@@ -32,7 +32,15 @@ func (s *schema) decode(rec *drivers.Record, row *corpus.Row) error {
 	return nil
 }
 
-// decodeCell reads one value in the binary form of its column's type.
+// decodeCell reads one value in the binary form of the table's column.
+func (s *schema) decodeCell(f *corpus.Field, cell []byte, row *corpus.Row, v *corpus.Value) error {
+	if s.searched && f.Kind == corpus.Vector {
+		return decodeVector(cell, row, v)
+	}
+	return decodeCell(f, cell, row, v)
+}
+
+// decodeCell reads one value in the binary form of PostgreSQL's own types.
 func decodeCell(f *corpus.Field, cell []byte, row *corpus.Row, v *corpus.Value) error {
 	want := func(n int) error {
 		if len(cell) != n {

@@ -26,7 +26,9 @@ func (s *schema) appendCells(dst []byte, key corpus.Key, row *corpus.Row) ([]byt
 		return dst, fmt.Errorf("row has %d columns: the table has %d", len(row.Columns), len(s.columns))
 	}
 	for i := range s.columns {
-		if dst, err = appendCell(dst, s.columns[i].field, &row.Columns[i]); err != nil {
+		if f := s.columns[i].field; s.searched && f.Kind == corpus.Vector && row.Columns[i].Kind() == corpus.Vector {
+			dst = appendVector(dst, row.Columns[i].Floats())
+		} else if dst, err = appendCell(dst, f, &row.Columns[i]); err != nil {
 			return dst, fmt.Errorf("column %s: %w", s.columns[i].field.Name, err)
 		}
 	}

@@ -23,17 +23,43 @@ func (c *client) Explain(ctx context.Context, s *query.Scan, index query.Index) 
 	if err != nil {
 		return e, fmt.Errorf("explain: %w", err)
 	}
-	one := &scan{Statement: rendered}
+	one := explained{sql: rendered.SQL, types: typesOf(rendered.Args), tables: 1}
+	if rendered.Counted() && (s.Limit != 0 || s.Offset != 0) {
+		one.tables = 2 // the page that is counted
+	}
+	if err := one.bind(rendered.Args); err != nil {
+		return e, fmt.Errorf("explain scan %s: %w", s.ID, err)
+	}
 	err = c.database.control(ctx, "explain scan "+s.ID, func(conn *pgconn.PgConn) error {
 		used, err := one.plan(ctx, conn)
 		if err != nil {
 			return err
 		}
 		e.Text = drivers.CutPlan(used.text)
-		e.Uses = strings.Contains(used.text, `"Index Name": `+strconv.Quote(sqlrender.IndexName(index)))
+		e.Uses = used.uses(sqlrender.IndexName(index))
 		return nil
 	})
 	return e, err
+}
+
+// explained is a statement that is to be explained.
+type explained struct {
+	sql    string
+	types  []uint32
+	values [][]byte // bound, in binary, each with its length before it
+	tables int      // that the planner has before it
+}
+
+// bind binds literals to the next parameters.
+func (x *explained) bind(literals []query.Literal) error {
+	for _, l := range literals {
+		value, err := appendLiteral(nil, l)
+		if err != nil {
+			return err
+		}
+		x.values = append(x.values, value)
+	}
+	return nil
 }
 
 // plan is a plan in the server's words, with what it is thought to cost in the server's units.
@@ -42,17 +68,22 @@ type plan struct {
 	cost float64
 }
 
-// plan returns the plan that the scan has when it has run for a while.
-func (s *scan) plan(ctx context.Context, conn *pgconn.PgConn) (plan, error) {
-	own, err := s.planFor(ctx, conn)
-	if err != nil || len(s.Args) == 0 {
+// uses tells whether the plan has the index.
+func (p plan) uses(index string) bool {
+	return strings.Contains(p.text, `"Index Name": `+strconv.Quote(index))
+}
+
+// plan returns the plan that the statement has when it has run for a while.
+func (x *explained) plan(ctx context.Context, conn *pgconn.PgConn) (plan, error) {
+	own, err := x.planFor(ctx, conn)
+	if err != nil || len(x.values) == 0 {
 		return own, err
 	}
-	common, err := s.planForAny(ctx, conn)
+	common, err := x.planForAny(ctx, conn)
 	if err != nil {
 		return plan{}, err
 	}
-	planning, err := s.planningCost(ctx, conn)
+	planning, err := x.planningCost(ctx, conn)
 	if err != nil {
 		return plan{}, err
 	}
@@ -64,42 +95,34 @@ func (s *scan) plan(ctx context.Context, conn *pgconn.PgConn) (plan, error) {
 
 // planningCost is what PostgreSQL counts for planning a statement once (cached_plan_cost in its plancache.c): 1000 × cpu_operator_cost for each table
 // in it, and once more.
-func (s *scan) planningCost(ctx context.Context, conn *pgconn.PgConn) (float64, error) {
+func (x *explained) planningCost(ctx context.Context, conn *pgconn.PgConn) (float64, error) {
 	rows, err := ask(ctx, conn, "SHOW cpu_operator_cost")
 	if err != nil {
 		return 0, err
 	}
 	unit, err := strconv.ParseFloat(rows[0][0], 64)
-	tables := 1
-	if s.Counted() && (s.Scan.Limit != 0 || s.Scan.Offset != 0) {
-		tables = 2 // the page that is counted
-	}
-	return 1000 * unit * float64(tables+1), err
+	return 1000 * unit * float64(x.tables+1), err
 }
 
-// planFor is the plan for the literals that the scan has.
-func (s *scan) planFor(ctx context.Context, conn *pgconn.PgConn) (plan, error) {
-	values, formats := make([][]byte, len(s.Args)), make([]int16, len(s.Args))
-	for i, l := range s.Args {
-		value, err := appendLiteral(nil, l)
-		if err != nil {
-			return plan{}, err
-		}
-		values[i], formats[i] = value[4:], 1 // without its length
+// planFor is the plan for what is bound.
+func (x *explained) planFor(ctx context.Context, conn *pgconn.PgConn) (plan, error) {
+	values, formats := make([][]byte, len(x.values)), make([]int16, len(x.values))
+	for i, value := range x.values {
+		values[i], formats[i] = value[4:], 1
 	}
-	return readPlan(conn.ExecParams(ctx, "EXPLAIN (FORMAT JSON) "+s.SQL, values, s.oids(), formats, nil).Read())
+	return readPlan(conn.ExecParams(ctx, "EXPLAIN (FORMAT JSON) "+x.sql, values, x.types, formats, nil).Read())
 }
 
-// planForAny is the plan for any literals: which ones it is asked with makes no difference.
-func (s *scan) planForAny(ctx context.Context, conn *pgconn.PgConn) (plan, error) {
+// planForAny is the plan for any values: which ones it is asked with makes no difference.
+func (x *explained) planForAny(ctx context.Context, conn *pgconn.PgConn) (plan, error) {
 	const name = "any"
 	if _, err := conn.Exec(ctx, "SET plan_cache_mode = force_generic_plan").ReadAll(); err != nil {
 		return plan{}, err
 	}
-	if _, err := conn.Prepare(ctx, name, s.SQL, s.oids()); err != nil {
+	if _, err := conn.Prepare(ctx, name, x.sql, x.types); err != nil {
 		return plan{}, err
 	}
-	nulls := strings.TrimSuffix(strings.Repeat("NULL, ", len(s.Args)), ", ")
+	nulls := strings.TrimSuffix(strings.Repeat("NULL, ", len(x.values)), ", ")
 	return readPlan(conn.ExecParams(ctx, "EXPLAIN (FORMAT JSON) EXECUTE \""+name+"\" ("+nulls+")", nil, nil, nil, nil).Read())
 }
 

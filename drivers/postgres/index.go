@@ -26,6 +26,8 @@ func (d *database) CanIndex(index query.Index) error {
 	switch index.Kind {
 	case query.Ordered:
 		return nil
+	case query.Nearest:
+		return canNearest(index)
 	case query.Elements, query.FullText:
 		if index.Unique {
 			return drivers.Unsupported{Why: "PostgreSQL has no unique GIN index"}
@@ -51,6 +53,12 @@ func (d *database) indexSQL(index query.Index) (string, error) {
 		return "", fmt.Errorf("index %s: %w", index.Name, err)
 	}
 	switch index.Kind {
+	case query.Nearest:
+		nearest, err := d.nearestSQL(index)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("CREATE INDEX %s ON %s USING %s", quote(sqlrender.IndexName(index)), tableName, nearest), nil
 	case query.Elements:
 		if c.Field.Kind != corpus.Array {
 			return "", fmt.Errorf("index %s: column %s is of kind %s, not an array", index.Name, c.Path, c.Field.Kind)
@@ -90,7 +98,9 @@ func (d *database) CreateIndex(ctx context.Context, index query.Index) error {
 	if err != nil {
 		return err
 	}
-	return d.control(ctx, "create index "+index.Name, func(conn *pgconn.PgConn) error {
+	delete(d.notices, index.Name)
+	notice := func(text string) { d.notices[index.Name] = text } // such as that a graph outgrows maintenance_work_mem
+	return d.heeding(ctx, "create index "+index.Name, notice, func(conn *pgconn.PgConn) error {
 		_, err := conn.Exec(ctx, sql).ReadAll()
 		switch code := codeOf(err); code {
 		case "42P07": // a relation of the name
@@ -116,7 +126,7 @@ func (d *database) IndexState(ctx context.Context, index query.Index) (state dri
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		state.Exists, state.Ready = true, rows[0][0] == "t"
+		state.Exists, state.Ready, state.Detail = true, rows[0][0] == "t", d.notices[index.Name]
 		state.Bytes, err = strconv.ParseInt(rows[0][1], 10, 64)
 		return err
 	})

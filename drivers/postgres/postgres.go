@@ -1,7 +1,7 @@
 // Package postgres benchmarks PostgreSQL over its own protocol.
 //
 // Rows are in the table durabench.record: a key column and a column for each value, of the type that fits it; arrays and objects are jsonb,
-// vectors real[]. The four operations are statements prepared once per connection, with values bound and received in binary. Signing in is pgx's
+// vectors real[], or pgvector's own type where they will be searched (vector.go). The four operations are statements prepared once per connection, with values bound and received in binary. Signing in is pgx's
 // work (pgconn); the operations themselves are written and read by this package, so that an operation allocates nothing.
 //
 // # Connections
@@ -34,6 +34,14 @@
 // The default is what holds for both: with a connection per thread the server has all operations before it and is free in what it does with
 // them, and its rates are those that users of PostgreSQL know. "client" is for more operations in flight than the server has connections for.
 //
+// # Searches
+//
+// Searches for nearest neighbours have connections of their own, as many as a client has beside them and from its first search on, because what
+// they set in their sessions would change the plans of other statements. They set how much of an index is looked at, and enable_seqscan
+// off: at some size of the table the planner would find reading all of it cheaper than what was asked for. It stays free to find the rows of a
+// selective filter by an index on the filter's column, and the plan of a search says what it does. An exact search is written so that
+// no index on vectors can serve it, and sets nothing.
+//
 // # Lost connections
 //
 // Nothing is retried. A lost connection fails the operations on it with class connection; the next operation opens a new one, within its own
@@ -46,6 +54,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -96,10 +105,14 @@ func tierOf(profile drivers.Profile) (drivers.Tier, error) {
 }
 
 func connections(config drivers.Config) int {
+	n := config.Clients * config.Threads
 	if option(config) == perClient {
-		return config.Clients
+		n = config.Clients
 	}
-	return config.Clients * config.Threads
+	if config.Searches {
+		n *= 2 // searches have their own
+	}
+	return n
 }
 
 func option(config drivers.Config) string {
@@ -120,7 +133,8 @@ type database struct {
 	loadSQL    loadSQL
 	load       drivers.Config
 	logger     *slog.Logger
-	sockets    atomic.Int64 // measured connections
+	notices    map[string]string // what the server remarked on the build of an index, by its name
+	sockets    atomic.Int64      // measured connections
 	closed     atomic.Bool
 }
 
@@ -132,7 +146,7 @@ func open(ctx context.Context, config drivers.Config) (drivers.Database, error) 
 	if problems := engine.CheckOptions(config.Options); len(problems) > 0 {
 		return nil, errors.New(problems[0])
 	}
-	s, err := newSchema(config.Corpus)
+	s, err := newSchema(config.Corpus, config.Searches)
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +161,7 @@ func open(ctx context.Context, config drivers.Config) (drivers.Database, error) 
 	}
 	d := &database{
 		config: server, tier: config.Tier, corpus: config.Corpus, schema: s, statements: s.statements(), loadSQL: s.loadSQL(), load: config, logger: config.Logger,
+		notices: make(map[string]string),
 	}
 	return d, d.control(ctx, "open", func(conn *pgconn.PgConn) error {
 		rows, err := ask(ctx, conn, "SHOW server_encoding")
@@ -177,20 +192,22 @@ func (d *database) Client(ctx context.Context, i int) (drivers.Client, error) {
 	if d.closed.Load() {
 		return nil, drivers.ErrClosed
 	}
-	c := &client{database: d}
-	protocol := wire.Protocol{Dial: c.dial, Parse: parse, Abandon: abandon}
-	var err error
 	// One operation at a time is the same either way, and takes one goroutine less without a pipe.
-	if option(d.load) == perClient && d.load.Threads > 1 {
-		c.piped = true
-		c.link, err = wire.NewPipe(ctx, protocol, d.load.Threads)
-	} else {
-		c.link, err = wire.NewDirect(ctx, protocol, d.load.Threads)
-	}
-	if err != nil {
+	c := &client{database: d, piped: option(d.load) == perClient && d.load.Threads > 1}
+	var err error
+	if c.link, err = c.connect(ctx, c.dial); err != nil {
 		return nil, fmt.Errorf("client %d: %w", i, err)
 	}
 	return c, nil
+}
+
+// connect opens connections for the client's threads.
+func (c *client) connect(ctx context.Context, dial func(context.Context) (net.Conn, error)) (wire.Link, error) {
+	protocol := wire.Protocol{Dial: dial, Parse: parse, Abandon: abandon}
+	if c.piped {
+		return wire.NewPipe(ctx, protocol, c.database.load.Threads)
+	}
+	return wire.NewDirect(ctx, protocol, c.database.load.Threads)
 }
 
 // Sockets returns the number of measured connections that are open.
@@ -198,10 +215,14 @@ func (d *database) Sockets() int { return int(d.sockets.Load()) }
 
 // Carries says how operations in flight are carried.
 func (d *database) Carries() string {
+	carries := "one connection per thread"
 	if option(d.load) == perClient {
-		return "one connection per client; its threads' requests are pipelined over it and worked on one after another"
+		carries = "one connection per client; its threads' requests are pipelined over it and worked on one after another"
 	}
-	return "one connection per thread"
+	if d.load.Searches {
+		carries += "; searches have as many connections of their own"
+	}
+	return carries
 }
 
 // Close ends the use of the database. No connection is open beside those of clients.

@@ -101,16 +101,27 @@ func start(tb testing.TB, dir string, change func(*process.Options)) *process.Ru
 // server returns the shared server of a tier and profile.
 func server(tb testing.TB, tier drivers.Tier, profile drivers.Profile) *process.Running {
 	tb.Helper()
+	return shared(tb, fmt.Sprintf("%s-%v", tier, profile.Optimised), func(o *process.Options) { o.Tier, o.Profile = tier, profile })
+}
+
+// searchServer returns the shared server that has pgvector.
+func searchServer(tb testing.TB) *process.Running {
+	tb.Helper()
+	return shared(tb, "searches", func(o *process.Options) { o.Binary = drivertest.Trixie(tb, "postgres") })
+}
+
+// shared returns the server of that name, which is started when it is first asked for.
+func shared(tb testing.TB, key string, change func(*process.Options)) *process.Running {
+	tb.Helper()
 	servers.Lock()
 	defer servers.Unlock()
-	key := fmt.Sprintf("%s-%v", tier, profile.Optimised)
 	if running := servers.byKey[key]; running != nil {
 		return running
 	}
 	if servers.dir == "" {
 		servers.dir, servers.byKey = directory(tb), make(map[string]*process.Running)
 	}
-	running := start(tb, servers.dir+"/"+key, func(o *process.Options) { o.Tier, o.Profile = tier, profile })
+	running := start(tb, servers.dir+"/"+key, change)
 	servers.byKey[key] = running
 	return running
 }
@@ -122,15 +133,20 @@ func TestConformance(t *testing.T) {
 				Engine: engine(t),
 				Configure: func(t *testing.T, config *drivers.Config) {
 					running := server(t, config.Tier, config.Profile)
+					if config.Searches {
+						running = searchServer(t)
+					}
 					config.Endpoint, config.Credentials = running.Endpoint, running.Credentials
 					if config.Options == nil {
 						config.Options = map[string]string{"connections": connections}
 					}
 				},
 				Refuses: hasNUL,
-				NoNUL:   "PostgreSQL's text and jsonb cannot hold the character NUL",
-				Stall:   stall,
-				Splits:  map[string]int{conformance.BatchUpdate: 1000},
+
+				RefusesSearch: refusesSearch,
+				NoNUL:         "PostgreSQL's text and jsonb cannot hold the character NUL",
+				Stall:         stall,
+				Splits:        map[string]int{conformance.BatchUpdate: 1000},
 			})
 		})
 	}
@@ -185,4 +201,19 @@ func hasNUL(s *query.Scan) bool { return s.Where != nil && nulIn(s.Where) }
 
 func nulIn(p *query.Predicate) bool {
 	return slices.ContainsFunc(p.Values, func(l query.Literal) bool { return strings.Contains(l.Text, "\x00") }) || slices.ContainsFunc(p.Args, nulIn)
+}
+
+// refusesSearch tells what pgvector lacks.
+func refusesSearch(s *query.Search) bool {
+	if s.Index == nil {
+		return false
+	}
+	v := s.Index.Vector
+	switch v.Strategy {
+	case query.HNSW:
+		return v.Quantisation == query.Int8
+	case query.IVFFlat:
+		return v.Metric == query.Manhattan || v.Quantisation == query.Bits || v.Quantisation == query.Int8 || s.Iterative == query.IterativeStrict
+	}
+	return true
 }

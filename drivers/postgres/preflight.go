@@ -31,6 +31,9 @@ func (d *database) Preflight(ctx context.Context) error {
 		if rows[0][1] == "on" {
 			return fmt.Errorf("transactions at %s are read only (default_transaction_read_only): use a user or a database that may write", addresses(d.config))
 		}
+		if err := d.checkExtension(ctx, conn); err != nil {
+			return err
+		}
 		return d.waitForConnections(ctx, conn)
 	})
 }
@@ -76,7 +79,11 @@ func (d *database) checkConnections(ctx context.Context, conn *pgconn.PgConn) er
 	maximum, reserved, used := n[0], n[1]+n[2], n[3]
 	measured := connections(d.load)
 	needed := measured + controlConnections
-	plan := fmt.Sprintf("%d clients × %d threads need %d connections (%d measured, %d to control)", d.load.Clients, d.load.Threads, needed, measured, controlConnections)
+	use := "measured"
+	if d.load.Searches {
+		use = "measured, half of them for searches"
+	}
+	plan := fmt.Sprintf("%d clients × %d threads need %d connections (%d %s, %d to control)", d.load.Clients, d.load.Threads, needed, measured, use, controlConnections)
 	advice := "use fewer clients or threads"
 	if option(d.load) == perThread && d.load.Threads > 1 {
 		advice += fmt.Sprintf(`, or set connections = "client" in [engine], which needs %d`, d.load.Clients+controlConnections)

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
@@ -19,14 +18,14 @@ import (
 // scan is a scan that is prepared on every connection of a client. As its literals never change, nor does what is sent to run it.
 type scan struct {
 	*sqlrender.Statement
-	name    string
+	parsed  *parsed
 	request []byte
 }
 
-// oids are the types of the parameters.
-func (s *scan) oids() []uint32 {
-	types := make([]uint32, len(s.Args))
-	for i, l := range s.Args {
+// typesOf are the types of literals as parameters.
+func typesOf(literals []query.Literal) []uint32 {
+	types := make([]uint32, len(literals))
+	for i, l := range literals {
 		types[i] = oidOf[l.Kind]
 	}
 	return types
@@ -35,34 +34,6 @@ func (s *scan) oids() []uint32 {
 var oidOf = map[corpus.Kind]uint32{
 	corpus.Bool: oidBool, corpus.Int: oidInt8, corpus.Float: oidFloat8, corpus.Decimal: oidNumeric, corpus.String: oidText, corpus.UUID: oidUUID,
 	corpus.DateTime: oidTimestamptz, corpus.Bytes: oidBytea, corpus.Array: oidJSONB,
-}
-
-// scans are those of a client: a connection that is opened anew prepares them too.
-type scans struct {
-	mu   sync.Mutex
-	list []*scan
-	made int
-}
-
-func (s *scans) all() []*scan {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.list)
-}
-
-// add names the scan and lists it.
-func (s *scans) add(one *scan) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.made++
-	one.name = "s" + strconv.Itoa(s.made)
-	s.list = append(s.list, one)
-}
-
-func (s *scans) forget(one *scan) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.list = slices.DeleteFunc(s.list, func(other *scan) bool { return other == one })
 }
 
 // CanScan refuses what PostgreSQL's texts cannot hold, and raw scans without words for it.
@@ -102,13 +73,13 @@ func (c *client) PrepareScan(ctx context.Context, s *query.Scan) (drivers.Statem
 	if err != nil {
 		return nil, err
 	}
-	one := &scan{Statement: rendered}
-	c.scans.add(one)
+	one := &scan{Statement: rendered, parsed: &parsed{what: "scan " + s.ID, sql: rendered.SQL, types: typesOf(rendered.Args)}}
+	c.readied.add(one.parsed)
 	if err = one.compose(); err == nil {
-		err = c.prepare(ctx, one)
+		err = c.prepare(ctx, one.parsed)
 	}
 	if err != nil {
-		c.scans.forget(one)
+		c.readied.forget(one.parsed)
 		if codeOf(err) == undefinedObject {
 			err = drivers.Unsupported{Why: "this server lacks something that the scan needs: " + err.Error()}
 		}
@@ -117,51 +88,9 @@ func (c *client) PrepareScan(ctx context.Context, s *query.Scan) (drivers.Statem
 	return one, nil
 }
 
-// duplicateStatement is the code of a statement that a connection has prepared already, when it was opened.
-const duplicateStatement = "42P05"
-
-// prepare sends the statement over each connection of the client.
-func (c *client) prepare(ctx context.Context, s *scan) error {
-	c.preparing.Lock() // two that gather seats at the same time would wait for each other
-	defer c.preparing.Unlock()
-	seats := 1
-	if !c.piped {
-		seats = max(1, c.database.load.Threads)
-	}
-	var taken []*wire.Seat
-	defer func() {
-		for _, seat := range taken {
-			c.link.Give(seat)
-		}
-	}()
-	for range seats {
-		seat, err := c.link.Take(ctx)
-		if err != nil {
-			return err
-		}
-		taken = append(taken, seat)
-	}
-	body := s.name + "\x00" + s.SQL + "\x00"
-	types := s.oids()
-	parse := binary.BigEndian.AppendUint16([]byte(body), uint16(len(types)))
-	for _, oid := range types {
-		parse = binary.BigEndian.AppendUint32(parse, oid)
-	}
-	for _, seat := range taken {
-		seat.Request = appendMessage(seat.Request, 'P', string(parse))
-		seat.Request = appendMessage(seat.Request, 'S', "")
-		if err := c.link.Do(ctx, seat); err != nil && codeOf(err) != duplicateStatement {
-			return err
-		}
-	}
-	return nil
-}
-
 // compose makes the request that runs the scan: Bind with all literals, Execute without a limit of rows, Sync.
 func (s *scan) compose() (err error) {
-	b := append([]byte{'B', 0, 0, 0, 0, 0}, s.name...) // the length is filled in later; the unnamed portal
-	b = append(b, 0, 0, 1, 0, 1)                       // all parameters in binary
-	b = binary.BigEndian.AppendUint16(b, uint16(len(s.Args)))
+	b := slices.Clone(newStatement(s.parsed.name, s.SQL, len(s.Args)).head)
 	for _, l := range s.Args {
 		if b, err = appendLiteral(b, l); err != nil {
 			return err
@@ -213,7 +142,7 @@ func (c *client) Scan(ctx context.Context, statement drivers.Statement, answer *
 	if single {
 		answer.Keep, answer.Each = true, nil // the line is no row of the table
 	}
-	err := c.receive(ctx, answer, func(request []byte) ([]byte, error) { return append(request, s.request...), nil })
+	err := c.receive(ctx, c.link, answer, func(request []byte) ([]byte, error) { return append(request, s.request...), nil })
 	answer.Keep, answer.Each = keep, each
 	if err == nil && single {
 		err = c.database.schema.cells(c.database.corpus).Finish(s.Statement, answer)
@@ -225,13 +154,13 @@ func (c *client) Scan(ctx context.Context, statement drivers.Statement, answer *
 }
 
 // receive sends a request and receives rows into the answer.
-func (c *client) receive(ctx context.Context, answer *drivers.Answer, request func([]byte) ([]byte, error)) error {
-	seat, err := c.link.Take(ctx)
+func (c *client) receive(ctx context.Context, link wire.Link, answer *drivers.Answer, request func([]byte) ([]byte, error)) error {
+	seat, err := link.Take(ctx)
 	if err != nil {
 		answer.Reset()
 		return err
 	}
-	defer c.link.Give(seat)
+	defer link.Give(seat)
 	if seat.Request, err = request(seat.Request); err != nil {
 		return err
 	}
@@ -252,7 +181,7 @@ func (c *client) receive(ctx context.Context, answer *drivers.Answer, request fu
 		defer func() { answer.Each = each }()
 	}
 	seat.Lend(answer)
-	err = c.link.Do(ctx, seat)
+	err = link.Do(ctx, seat)
 	seat.Recall(answer)
 	return err
 }
@@ -281,7 +210,7 @@ func (s *schema) cells(c *corpus.Corpus) sqlrender.Cells {
 	return sqlrender.Cells{
 		Template: s.template,
 		Key:      func(cell []byte) (corpus.Key, error) { return corpus.ParseKey(c.KeyKind(), cell) },
-		Value:    decodeCell,
+		Value:    s.decodeCell,
 		Group:    sqlrender.GroupOf(decodeCell, corpus.DateTime),
 		Number: func(_ query.Func, _ sqlrender.Column, cell []byte) (float64, error) {
 			return strconv.ParseFloat(string(cell), 64)

@@ -26,6 +26,9 @@ const (
 	longestSocket = 103 - len("/.s.PGSQL.65535.lock")
 )
 
+// vectorImage is an image that has pgvector too.
+const vectorImage = "pgvector/pgvector:0.8.1-pg17"
+
 var server = &drivers.Server{
 	Binaries: []string{"postgres"},
 	Folders: []string{

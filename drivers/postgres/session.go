@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ type session struct {
 	hijacked *pgconn.HijackedConn
 }
 
-// dial opens a measured connection of the client.
+// dial opens a connection of the client for operations and scans.
 func (c *client) dial(ctx context.Context) (net.Conn, error) {
 	d := c.database
 	if d.closed.Load() {
@@ -37,11 +38,16 @@ func (c *client) dial(ctx context.Context) (net.Conn, error) {
 	if err := d.prepareStatements(ctx, conn); err != nil {
 		return nil, errors.Join(err, closeNow(conn))
 	}
-	for _, s := range c.scans.all() {
-		if _, err := conn.Prepare(ctx, s.name, s.SQL, s.oids()); err != nil {
-			return nil, errors.Join(fmt.Errorf("prepare scan %s again: %w", s.Scan.ID, err), closeNow(conn))
+	for _, s := range c.readied.all() {
+		if _, err := conn.Prepare(ctx, s.name, s.sql, s.types); err != nil {
+			return nil, errors.Join(fmt.Errorf("prepare %s again: %w", s.what, err), closeNow(conn))
 		}
 	}
+	return d.measured(ctx, conn)
+}
+
+// measured makes a connection one that this package speaks the protocol on.
+func (d *database) measured(ctx context.Context, conn *pgconn.PgConn) (net.Conn, error) {
 	if err := conn.SyncConn(ctx); err != nil {
 		return nil, errors.Join(err, closeNow(conn))
 	}
@@ -126,8 +132,12 @@ func (d *database) prepareStatements(ctx context.Context, conn *pgconn.PgConn) e
 		if kind != read {
 			continue
 		}
+		vector, err := d.schema.vectorOID(ctx, conn)
+		if err != nil {
+			return err
+		}
 		for i, field := range description.Fields {
-			if want := d.schema.columns[i]; field.DataTypeOID != want.oid {
+			if want := d.schema.columns[i]; field.DataTypeOID != cmp.Or(want.oid, vector) {
 				return fmt.Errorf("table %s was made for another spec: column %s is of type %d, want %s; load the rows again",
 					tableName, want.name, field.DataTypeOID, want.sql)
 			}
@@ -138,11 +148,19 @@ func (d *database) prepareStatements(ctx context.Context, conn *pgconn.PgConn) e
 
 // control runs f on a connection of its own, which is closed after, so that no socket beside the measured ones is open while a leg runs.
 func (d *database) control(ctx context.Context, what string, f func(*pgconn.PgConn) error) error {
+	return d.heeding(ctx, what, nil, f)
+}
+
+// heeding is control with an ear for what the server has to say beside its answers.
+func (d *database) heeding(ctx context.Context, what string, notice func(text string), f func(*pgconn.PgConn) error) error {
 	if d.closed.Load() {
 		return fmt.Errorf("%s: %w", what, drivers.ErrClosed)
 	}
 	config := d.config.Copy()
 	config.RuntimeParams["application_name"] = applicationName + " control"
+	if notice != nil {
+		config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { notice(n.Message) }
+	}
 	conn, err := d.connect(ctx, config)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)

@@ -36,6 +36,7 @@ var readBack = []drivers.Setting{
 	{Name: "autovacuum", Why: "cleans up behind updates and deletes, also while a leg runs"},
 	{Name: "max_connections", Why: "bounds clients × threads; each connection is a process"},
 	{Name: "max_worker_processes", Why: "bounds parallel queries and index builds"},
+	{Name: "max_parallel_maintenance_workers", Why: "processes that help to build one index"},
 	{Name: "max_parallel_workers_per_gather", Why: "processes that one query may use"},
 	{Name: "huge_pages", Why: "fewer misses in address translation with a large shared_buffers"},
 	{Name: "data_checksums", Why: "every page is checked when read and summed when written"},
@@ -73,13 +74,18 @@ func (d *database) Settings(ctx context.Context) (settings drivers.Settings, err
 				settings.Values = append(settings.Values, drivers.Setting{Name: s.Name, Value: value, Why: s.Why})
 			}
 		}
-		for _, fact := range []struct{ name, why, sql string }{
+		facts := []struct{ name, why, sql string }{
 			{"ssl", "encryption costs time on both sides of every operation",
 				"SELECT CASE WHEN ssl THEN version || ' ' || cipher ELSE 'off' END FROM pg_stat_ssl WHERE pid = pg_backend_pid()"},
 			{"connection", "a Unix-domain socket is quicker than TCP", "SELECT CASE WHEN inet_client_addr() IS NULL THEN 'unix socket' ELSE 'tcp' END"},
 			{"table", "unlogged and temporary tables lose their rows in a crash",
 				fmt.Sprintf("SELECT coalesce((SELECT CASE relpersistence WHEN 'p' THEN 'logged' WHEN 'u' THEN 'unlogged' ELSE relpersistence::text END FROM pg_class WHERE oid = to_regclass('%s')), 'not made yet')", tableName)},
-		} {
+		}
+		if d.schema.searched {
+			facts = append(facts, struct{ name, why, sql string }{"pgvector", "what finds nearest neighbours",
+				"SELECT coalesce((SELECT extversion FROM pg_extension WHERE extname = '" + extension + "'), 'not created yet')"})
+		}
+		for _, fact := range facts {
 			rows, err := ask(ctx, conn, fact.sql)
 			if err != nil {
 				return err

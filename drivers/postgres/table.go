@@ -87,6 +87,9 @@ func (d *database) Prepare(ctx context.Context) error {
 			}
 			drop = "DROP TABLE " + tableName + "; "
 		}
+		if err := d.createExtension(ctx, conn); err != nil {
+			return err
+		}
 		// One transaction: a run that dies here leaves the old table or the new one.
 		_, err = ask(ctx, conn, fmt.Sprintf("BEGIN; CREATE SCHEMA IF NOT EXISTS %s; %s%s; COMMENT ON TABLE %s IS '%s'; COMMIT", schemaName, drop, d.schema.createSQL(), tableName, mark))
 		if codeOf(err) == "42501" {

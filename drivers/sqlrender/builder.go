@@ -14,6 +14,7 @@ type Builder struct {
 	table   Table
 	text    strings.Builder
 	args    []query.Literal
+	before  int // parameters of the statement before args
 }
 
 // Write appends text, which must not come from a literal.
@@ -26,7 +27,7 @@ func (b *Builder) Write(parts ...string) {
 // Bind appends a placeholder and binds the literal to it.
 func (b *Builder) Bind(l query.Literal) {
 	b.args = append(b.args, l)
-	b.Write(b.dialect.Place(len(b.args)))
+	b.Write(b.dialect.Place(b.before + len(b.args)))
 }
 
 // BindList appends placeholders with commas between.

@@ -11,6 +11,19 @@ var comparisons = map[query.Op]string{
 	query.Eq: " = ", query.Ne: " <> ", query.Lt: " < ", query.Lte: " <= ", query.Gt: " > ", query.Gte: " >= ",
 }
 
+// Condition writes a condition on the rows of the table for a statement that is no scan, and has so many parameters before those of the condition. The
+// error is drivers.Unsupported when the engine cannot tell by it.
+func Condition(d Dialect, table Table, where *query.Predicate, before int) (sql string, args []query.Literal, err error) {
+	b := &Builder{dialect: d, table: table, before: before}
+	if err := b.condition(where); err != nil {
+		return "", nil, err
+	}
+	if n := before + len(b.args); n > d.MaxArgs() {
+		return "", nil, unsupported("the condition has %d values, a statement takes at most %d", n, d.MaxArgs())
+	}
+	return b.text.String(), b.args, nil
+}
+
 // condition writes a predicate. Where a value is absent it may be NULL, which WHERE takes for false; a NOT is written so that it is not.
 func (b *Builder) condition(p *query.Predicate) error {
 	switch p.Op {

@@ -7,22 +7,17 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/durabench/durabench/infra/pidspace"
 )
 
 // proc is a process.
 type proc struct {
 	pid, parent int
-	// started tells the process from others that had or will have its number: the boot, and clock ticks since.
+	// started tells the process from others that have, had or will have its number: the boot, the pid namespace, and clock ticks since the boot.
 	started string
 	zombie  bool // ended, and not yet taken note of by its parent
 }
-
-// bootID names this boot of the system.
-var bootID = sync.OnceValue(func() string {
-	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return strings.TrimSpace(string(text))
-})
 
 // lookUp returns the process with the number.
 func lookUp(pid int) (proc, error) {
@@ -40,7 +35,7 @@ func lookUp(pid int) (proc, error) {
 	if err != nil {
 		return proc{}, fmt.Errorf("/proc/%d/stat: parent %q: %w", pid, fields[1], err)
 	}
-	return proc{pid: pid, parent: parent, started: bootID() + "/" + fields[19], zombie: fields[0] == "Z" || fields[0] == "X"}, nil
+	return proc{pid: pid, parent: parent, started: pidspace.Start(fields[19]), zombie: fields[0] == "Z" || fields[0] == "X"}, nil
 }
 
 // processes returns all processes.
@@ -69,6 +64,9 @@ func (p proc) belongsTo(s *server) bool {
 	if err != nil || cwd != s.server && !strings.HasPrefix(cwd, s.server+"/") {
 		return false
 	}
+	if !pidspace.Shares(p.pid) {
+		return false // in a container, where the path is another directory's
+	}
 	if environ, err := os.ReadFile(self + "environ"); err == nil {
 		for variable := range bytes.SplitSeq(environ, []byte{0}) {
 			if string(variable) == labelDir+"="+s.Dir {
@@ -90,5 +88,5 @@ func (p proc) belongsTo(s *server) bool {
 // alive tells whether the process still runs.
 func (p proc) alive() bool {
 	now, err := lookUp(p.pid)
-	return err == nil && now.started == p.started && !now.zombie
+	return err == nil && pidspace.SameStart(p.started, now.started) && !now.zombie
 }

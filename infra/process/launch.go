@@ -111,6 +111,11 @@ func (s *server) run(ctx context.Context) (*Running, error) {
 	go func() { exited <- cmd.Wait() }()
 
 	if err := s.register(cmd.Process.Pid); err != nil {
+		select {
+		case status := <-exited: // before it could be looked up
+			return nil, s.giveUp(s.exitError(status))
+		case <-time.After(goneGrace):
+		}
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		return nil, s.giveUp(fmt.Errorf("start %s: %w%s", s.Engine, err, s.logTail()))
 	}

@@ -43,8 +43,7 @@ func (s State) alive() bool {
 	if s.PID == 0 {
 		return false
 	}
-	p, err := lookUp(s.PID)
-	return err == nil && p.started == s.Started && !p.zombie
+	return proc{pid: s.PID, started: s.Started}.alive()
 }
 
 // paths are the files of a server's directory.

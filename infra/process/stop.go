@@ -20,6 +20,8 @@ const (
 	// killGrace is how long killed processes may take to be gone.
 	killGrace = 10 * time.Second
 	pollEvery = 20 * time.Millisecond
+	// goneGrace is how long the end of a child that is gone takes to be known.
+	goneGrace = 100 * time.Millisecond
 )
 
 // Stop stops the server in the directory: it is asked, given time until ctx is over but at most half a minute, and then killed with all of its

@@ -24,8 +24,7 @@ func (d directory) state() string { return d.file("server.json") }
 // last is the state of the server that was started last, also when it does not run any more.
 func (d directory) last() string { return d.file("last.json") }
 
-// launch says who started the server and whether it is to be kept. A server
-// without one is not ours to stop.
+// launch says who started the server. A server without one is not ours to stop.
 func (d directory) launch() string { return d.file("launch.json") }
 
 // log is where the server's output goes.
@@ -95,8 +94,6 @@ func Name(address, namespace string) string { return address + ", namespace " + 
 type launchRecord struct {
 	processID
 	Origin Origin `json:"origin"`
-	// Keep is set by Server.Leave: the server stays when nobody uses it.
-	Keep bool `json:"keep,omitempty"`
 }
 
 // readJSON reads a file; one that is absent is no error and no value.

@@ -40,7 +40,7 @@ type FindOptions struct {
 var ErrNotRunning = errors.New("no temporal server is running")
 
 // Find returns the Temporal server to use and makes this process one of its
-// users: it must be given to Server.Stop or Server.Leave in the end. The order
+// users: it must be given to Server.Stop in the end. The order
 // in which it looks is in the package comment. A server of the environment is
 // not contacted here; Server.Dial does that.
 func Find(ctx context.Context, o FindOptions) (*Server, error) {
@@ -161,6 +161,7 @@ func (d directory) attach(ctx context.Context, o FindOptions, p *program) (s *Se
 		Started:   started,
 		dir:       d,
 		use:       use,
+		process:   known(state.PID),
 	}
 	if started {
 		s.Origin = p.origin

@@ -29,7 +29,6 @@ func TestFindUsesTheServerOfTheEnvironment(t *testing.T) {
 	stopped, err := s.Stop(t.Context())
 	require.NoError(t, err)
 	require.False(t, stopped)
-	require.NoError(t, s.Leave(t.Context()))
 	dir, err := home.Temporal()
 	require.NoError(t, err)
 	require.NoDirExists(t, dir, "nothing is kept for another's server")
@@ -218,32 +217,6 @@ func TestManyAtOnceStartOneServer(t *testing.T) {
 	}
 }
 
-func TestServerLeftBehindStaysUntilShutdown(t *testing.T) {
-	b := newBench(t)
-	b.cached(t, "serve")
-	detached := b.find(t)
-	require.NoError(t, detached.Leave(t.Context()))
-
-	later := b.find(t)
-	require.Equal(t, detached.PID, later.PID)
-	_, err := Shutdown(t.Context(), "")
-	require.ErrorIs(t, err, ErrInUse)
-	stopped, err := later.Stop(t.Context())
-	require.NoError(t, err)
-	require.False(t, stopped)
-	require.True(t, processID{PID: later.PID}.alive())
-
-	stopped, err = Shutdown(t.Context(), "")
-	require.NoError(t, err)
-	require.True(t, stopped)
-	stopped, err = Shutdown(t.Context(), "")
-	require.NoError(t, err)
-	require.False(t, stopped)
-	stopped, err = Shutdown(t.Context(), filepath.Join(t.TempDir(), "absent"))
-	require.NoError(t, err)
-	require.False(t, stopped)
-}
-
 func TestServerStartedByHandIsJoinedAndNeverStopped(t *testing.T) {
 	b := newBench(t)
 	d, err := directoryOf("")
@@ -256,7 +229,6 @@ func TestServerStartedByHandIsJoinedAndNeverStopped(t *testing.T) {
 
 	s := b.find(t)
 	require.Equal(t, OriginRunning, s.Origin)
-	require.NoError(t, s.Leave(t.Context()))
 	stopped, err := s.Stop(t.Context())
 	require.NoError(t, err)
 	require.False(t, stopped)
@@ -299,7 +271,7 @@ func TestProcessIDOfAnotherProcessIsNotTheServer(t *testing.T) {
 	require.NoError(t, writeJSON(d.launch(), launchRecord{processID: processID{PID: pid, Birth: "before the flood"}}))
 	require.NoError(t, writeJSON(d.state(), State{Address: "127.0.0.1:1", PID: pid}))
 
-	stopped, err := Shutdown(t.Context(), "")
+	stopped, err := d.stop(t.Context())
 	require.NoError(t, err)
 	require.False(t, stopped)
 	require.True(t, processID{PID: pid}.alive())
@@ -357,6 +329,33 @@ func TestInterruptedStartLeavesNoProcess(t *testing.T) {
 	}()
 	_, err = Find(ctx, b.options)
 	require.ErrorIs(t, err, context.Canceled)
+	require.NotZero(t, pid)
+	require.False(t, processID{PID: pid}.alive())
+	requireNothingLeft(t, d)
+}
+
+// A server whose start cannot be written down is not left behind: nobody would know of it.
+func TestStartThatCannotBeRememberedLeavesNoProcess(t *testing.T) {
+	b := newBench(t)
+	b.cached(t, "serve")
+	d, err := directoryOf("")
+	require.NoError(t, err)
+	require.NoError(t, d.open())
+	write(t, filepath.Join(d.last(), "in the way"), "") // a directory, which no file replaces
+	pids := make(chan int, 1)
+	go func() {
+		for range 1000 {
+			if record, _ := readJSON[launchRecord](d.launch()); record != nil {
+				pids <- record.PID
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+		close(pids)
+	}()
+	_, err = Find(t.Context(), b.options)
+	require.ErrorContains(t, err, d.last())
+	pid := <-pids
 	require.NotZero(t, pid)
 	require.False(t, processID{PID: pid}.alive())
 	requireNothingLeft(t, d)

@@ -120,26 +120,29 @@ func (d directory) startAt(ctx context.Context, namespace string, p program, por
 	if err := cmd.Start(); err != nil {
 		return nil, failure(err)
 	}
+	id := known(cmd.Process.Pid) // as long as it cannot be anybody else's
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 
-	state, err := d.launched(ctx, namespace, p, cmd.Process.Pid, port, uiPort, started, ended)
+	state, err := d.launched(ctx, namespace, p, id, port, uiPort, started, ended)
+	if err == nil {
+		err = writeJSON(d.last(), state)
+	}
 	if err != nil {
 		// Not ours to leave behind, whatever ended the start.
-		id := processID{PID: cmd.Process.Pid}
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		err = errors.Join(err, id.end(stop))
 		d.forget(id.PID)
 		return nil, failure(err)
 	}
-	return state, writeJSON(d.last(), state)
+	return state, nil
 }
 
 // launched records the new process and waits until it serves.
-func (d directory) launched(ctx context.Context, namespace string, p program, pid, port, uiPort int, started time.Time, ended <-chan error) (*State, error) {
-	id, err := identify(pid)
-	if err == nil {
+func (d directory) launched(ctx context.Context, namespace string, p program, id processID, port, uiPort int, started time.Time, ended <-chan error) (*State, error) {
+	err := errEnded
+	if id.Birth != "" {
 		err = writeJSON(d.launch(), launchRecord{processID: id, Origin: p.origin})
 	}
 	// A process that ended at once says why in its log; that comes first.
@@ -153,7 +156,7 @@ func (d directory) launched(ctx context.Context, namespace string, p program, pi
 	}
 	deadline := time.After(startWait)
 	for {
-		state, err := d.ready(ctx, namespace, p, pid, port, uiPort, started)
+		state, err := d.ready(ctx, namespace, p, id.PID, port, uiPort, started)
 		if state != nil || err != nil {
 			return state, err
 		}

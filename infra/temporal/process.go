@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/durabench/durabench/infra/pidspace"
 )
 
 const (
@@ -31,6 +33,15 @@ func identify(pid int) (processID, error) {
 	return processID{PID: pid, Birth: birth}, err
 }
 
+// known is the identity of a process as far as the system tells it.
+func known(pid int) processID {
+	id, err := identify(pid)
+	if err != nil {
+		return processID{PID: pid} // it was started in another container, or has ended since
+	}
+	return id
+}
+
 // alive tells whether this very process still runs; one that has ended and was
 // not yet collected by its parent does not.
 func (p processID) alive() bool {
@@ -38,7 +49,7 @@ func (p processID) alive() bool {
 		return false
 	}
 	birth, err := birthOf(p.PID)
-	return err == nil && (p.Birth == "" || birth == p.Birth)
+	return err == nil && (p.Birth == "" || pidspace.SameStart(p.Birth, birth))
 }
 
 // end stops the process: SIGTERM, then SIGKILL when it takes too long or ctx

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/durabench/durabench/infra/pidspace"
 )
 
 var errEnded = errors.New("process has ended")
 
-// birthOf returns the boot and the clock tick in which a process started.
+// birthOf returns the boot and the clock tick in which a process started, and the namespace in which it has the number.
 func birthOf(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -25,9 +27,5 @@ func birthOf(pid int) (string, error) {
 	if state := fields[0]; state == "Z" || state == "X" {
 		return "", errEnded
 	}
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "", err
-	}
-	return strings.TrimSpace(string(boot)) + "/" + fields[19], nil
+	return pidspace.Start(fields[19]), nil
 }

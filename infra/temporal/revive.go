@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -14,7 +15,7 @@ import (
 // and workers that are connected to it reconnect by themselves. Of several users that do it at once, one starts it. It tells whether the server was
 // gone. A server that is not ours is somebody else's to start.
 func (s *Server) Revive(ctx context.Context, o FindOptions) (revived bool, err error) {
-	if s.dir == "" || (processID{PID: s.PID}).alive() {
+	if s.dir == "" || s.lives(ctx) {
 		return false, nil
 	}
 	if o.Progress == nil {
@@ -29,6 +30,9 @@ func (s *Server) Revive(ctx context.Context, o FindOptions) (revived bool, err e
 		return false, fmt.Errorf("start temporal server again: %w", err)
 	}
 	defer lock.release()
+	if err := s.dir.forgetEnded(s.process); err != nil {
+		return false, fmt.Errorf("start temporal server again: %w", err)
+	}
 	state, err := s.dir.running(ctx)
 	if err != nil {
 		return false, err
@@ -43,8 +47,32 @@ func (s *Server) Revive(ctx context.Context, o FindOptions) (revived bool, err e
 	if state.Address != s.Address {
 		return false, fmt.Errorf("the temporal server was lost and is now at %s instead of %s, where this command looks for it: start the command again", state.Address, s.Address)
 	}
-	s.PID = state.PID
+	s.PID, s.process = state.PID, known(state.PID)
 	return true, nil
+}
+
+// lives tells whether the server is still there. A number alone, of a process whose start is not known, may be another's by now: then it has to answer.
+func (s *Server) lives(ctx context.Context) bool {
+	if s.process.Birth == "" {
+		return answers(ctx, s.Address, s.Namespace) == nil
+	}
+	return s.process.alive()
+}
+
+// forgetEnded removes the state of a server that has surely ended, and whose number may be another process's by now.
+func (d directory) forgetEnded(id processID) error {
+	if id.Birth == "" || id.alive() {
+		return nil
+	}
+	state, err := readJSON[State](d.state())
+	if err != nil || state == nil || state.PID != id.PID {
+		return err
+	}
+	record, err := readJSON[launchRecord](d.launch())
+	if err != nil || record != nil && record.PID == id.PID && record.alive() {
+		return err // somebody has started it again, and it has got the number again
+	}
+	return os.Remove(d.state())
 }
 
 // portOf returns the port of an address, 0 for any when there is none.

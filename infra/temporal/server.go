@@ -24,8 +24,8 @@ const (
 	OriginCLI Origin = "temporal CLI"
 )
 
-// Server is a Temporal server that was found. As long as it is neither stopped
-// nor left, this process counts as one of its users.
+// Server is a Temporal server that was found. As long as it is not stopped, this
+// process counts as one of its users.
 type Server struct {
 	// Address is the host:port for clients and workers.
 	Address string
@@ -46,6 +46,8 @@ type Server struct {
 
 	dir directory
 	use *flock
+	// process is the server's, for good; without its birth where the system does not tell.
+	process processID
 }
 
 // Dial connects to the server. Of the options, the address is the server's, and
@@ -66,29 +68,8 @@ func (s *Server) Dial(ctx context.Context, o Options) (client.Client, error) {
 	return c, err
 }
 
-// Leave gives up this process's use of the server and keeps the server, also
-// when later users stop it; Shutdown ends it. A detached run leaves its server.
-func (s *Server) Leave(ctx context.Context) error {
-	if s.dir == "" {
-		return nil
-	}
-	defer s.use.release()
-	lock, err := waitLock(ctx, s.dir.startLock(), unix.LOCK_EX, nil)
-	if err != nil {
-		return fmt.Errorf("keep temporal server at %s: %w", s.Address, err)
-	}
-	defer lock.release()
-	record, err := readJSON[launchRecord](s.dir.launch())
-	if err != nil || record == nil || record.PID != s.PID {
-		return err // A server that is not ours stays anyway.
-	}
-	record.Keep = true
-	return writeJSON(s.dir.launch(), record)
-}
-
 // Stop gives up this process's use of the server and stops the server, when it
-// is one that durabench started, nobody else uses it and nobody left it to be
-// kept. It tells whether the server was stopped. A context that ends cuts the
+// is one that durabench started and nobody else uses it. It tells whether the server was stopped. A context that ends cuts the
 // server's own clean-up short and kills it; a caller that was interrupted should
 // pass a fresh one.
 func (s *Server) Stop(ctx context.Context) (stopped bool, err error) {
@@ -96,36 +77,15 @@ func (s *Server) Stop(ctx context.Context) (stopped bool, err error) {
 		return false, nil
 	}
 	s.use.release()
-	stopped, err = s.dir.stop(ctx, false)
+	stopped, err = s.dir.stop(ctx)
 	if err != nil {
 		return stopped, fmt.Errorf("stop temporal server at %s: %w", s.Address, err)
 	}
 	return stopped, nil
 }
 
-// ErrInUse says that a server is used by another durabench process.
-var ErrInUse = errors.New("another durabench process uses it")
-
-// Shutdown stops the server of ours in dir (the default is home.Temporal()), kept
-// or not, unless somebody uses it. It tells whether there was one.
-func Shutdown(ctx context.Context, dir string) (stopped bool, err error) {
-	d, err := directoryOf(dir)
-	if err != nil {
-		return false, err
-	}
-	if _, err := os.Stat(string(d)); errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	stopped, err = d.stop(ctx, true)
-	if err != nil {
-		return stopped, fmt.Errorf("stop temporal server of %s: %w", d, err)
-	}
-	return stopped, nil
-}
-
-// stop ends the server of the directory. With force, one that is to be kept is
-// stopped too, and one in use is an error.
-func (d directory) stop(ctx context.Context, force bool) (bool, error) {
+// stop ends the server of the directory, unless it is not ours or in use.
+func (d directory) stop(ctx context.Context) (bool, error) {
 	// Nobody must find the server and begin to use it while it goes down.
 	lock, err := waitLock(ctx, d.startLock(), unix.LOCK_EX, nil)
 	if err != nil {
@@ -133,14 +93,11 @@ func (d directory) stop(ctx context.Context, force bool) (bool, error) {
 	}
 	defer lock.release()
 	record, err := readJSON[launchRecord](d.launch())
-	if err != nil || record == nil || (record.Keep && !force) {
+	if err != nil || record == nil {
 		return false, err
 	}
 	users, err := tryLock(d.usersLock(), unix.LOCK_EX)
 	if errors.Is(err, errLocked) {
-		if force {
-			return false, ErrInUse
-		}
 		return false, nil
 	}
 	if err != nil {

@@ -15,9 +15,6 @@
 //   - Server.Stop gives up the caller's use and stops the server if nobody else
 //     uses it. A foreground `run` and an interrupted `up` end with it, so that
 //     whoever leaves last leaves nothing running.
-//   - Server.Leave gives up the caller's use and keeps the server: it stays, also
-//     when later users call Stop, until Shutdown ends it. A detached run ends
-//     with it.
 //   - A program that dies gives up its use with its locks; the next one that
 //     calls Stop cleans up after it.
 //

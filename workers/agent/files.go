@@ -29,9 +29,11 @@ type identity struct {
 	PID int `json:"pid"`
 	// StartTime tells this process from a later one with the same number, in the system's own unit.
 	StartTime uint64 `json:"startTime"`
-	Socket    string `json:"socket"`
-	Protocol  int    `json:"protocol"`
-	Revision  string `json:"revision,omitempty"`
+	// Space is where the number means something, as pidspace.Here. Agents of earlier builds do not say.
+	Space    string `json:"space,omitempty"`
+	Socket   string `json:"socket"`
+	Protocol int    `json:"protocol"`
+	Revision string `json:"revision,omitempty"`
 }
 
 // storedCredentials is credentials.json. drivers.Credentials hides itself from printing, so the file has a type of its own.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/durabench/durabench/infra/pidspace"
 )
 
 // reapGrace is how long an agent has to end by itself, after the word and again after the signal.
@@ -76,7 +78,7 @@ func reap(ctx context.Context, dir string) error {
 
 // alive tells whether the process that an identity names still runs.
 func alive(self identity) bool {
-	if self.PID <= 0 || self.PID == os.Getpid() {
+	if self.PID <= 0 || self.PID == os.Getpid() || self.Space != "" && self.Space != pidspace.Here() {
 		return false
 	}
 	start, err := processStart(self.PID)

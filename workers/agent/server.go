@@ -16,6 +16,7 @@ import (
 	"github.com/durabench/durabench/bench/load"
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/result"
+	"github.com/durabench/durabench/infra/pidspace"
 )
 
 // keepRetry is the pause between two tries to write an outcome.
@@ -124,7 +125,7 @@ func (s *server) listen(ctx context.Context, dir string) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("identify this process: %w", err), listener.Close())
 	}
-	self := identity{PID: s.info.PID, StartTime: start, Socket: socket, Protocol: Protocol, Revision: s.info.Revision}
+	self := identity{PID: s.info.PID, StartTime: start, Space: pidspace.Here(), Socket: socket, Protocol: Protocol, Revision: s.info.Revision}
 	if err := writeJSON(filepath.Join(dir, identityFile), self); err != nil {
 		return errors.Join(fmt.Errorf("publish the agent: %w", err), listener.Close())
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -15,12 +16,22 @@ import (
 
 	"github.com/durabench/durabench/activities"
 	"github.com/durabench/durabench/infra/process"
+	"github.com/durabench/durabench/workflows"
 )
 
 // relieveFor is how long relieving is tried. By then the server has missed the heartbeats of a worker that is gone.
 const relieveFor = 30 * time.Second
 
-// relieve takes over from workers of this machine that were killed: the attempts at activities that they had are given up at once, where the server would
+// identity names a worker of this process that serves a queue, so that it is known when it is gone and whose work that was.
+func identity(queue string) string { return process.Self() + " for " + queue }
+
+// gone tells whether a worker that served the queue surely does not run any more.
+func gone(worker, queue string) bool {
+	self, of, named := strings.Cut(worker, " for ")
+	return named && of == queue && process.Ended(self)
+}
+
+// relieve takes over from workers of this machine's queue that were killed: the attempts at activities that they had are given up at once, where the server would
 // wait for their heartbeats. The next attempt, most likely ours, goes on where they were.
 func (o *Options) relieve(ctx context.Context, c client.Client) {
 	ctx, cancel := context.WithTimeout(ctx, relieveFor)
@@ -42,10 +53,10 @@ func (o *Options) relieveAll(ctx context.Context, c client.Client) error {
 	var next []byte
 	for {
 		page, err := c.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-			Query: "WorkflowType = 'Benchmark' AND ExecutionStatus = 'Running'", NextPageToken: next,
+			Query: "(WorkflowType = 'Benchmark' OR WorkflowType = 'Matrix') AND ExecutionStatus = 'Running'", NextPageToken: next,
 		})
 		if err != nil {
-			return fmt.Errorf("list the runs that go on: %w", err)
+			return fmt.Errorf("list the runs and matrices that go on: %w", err)
 		}
 		for _, run := range page.GetExecutions() {
 			if err := o.relieveRun(ctx, c, run.GetExecution().GetWorkflowId(), run.GetExecution().GetRunId()); err != nil {
@@ -58,7 +69,7 @@ func (o *Options) relieveAll(ctx context.Context, c client.Client) error {
 	}
 }
 
-// relieveRun gives up what killed workers of this machine have of one run.
+// relieveRun gives up what killed workers of this machine's queue have of one run or matrix.
 func (o *Options) relieveRun(ctx context.Context, c client.Client, workflow, run string) error {
 	described, err := c.DescribeWorkflow(ctx, workflow, run)
 	var missing *serviceerror.NotFound
@@ -70,12 +81,12 @@ func (o *Options) relieveRun(ctx context.Context, c client.Client, workflow, run
 	}
 	for _, pending := range described.RawResponse.GetPendingActivities() {
 		worker := pending.GetLastWorkerIdentity()
-		if pending.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED || !process.Ended(worker) {
+		if pending.GetState() != enumspb.PENDING_ACTIVITY_STATE_STARTED || !gone(worker, workflows.HostQueue(o.Host)) {
 			continue
 		}
-		gone := temporal.NewApplicationErrorWithOptions("the worker, "+worker+", is gone", activities.TypeDraining,
+		lost := temporal.NewApplicationErrorWithOptions("the worker, "+worker+", is gone", activities.TypeDraining,
 			temporal.ApplicationErrorOptions{NextRetryDelay: 100 * time.Millisecond})
-		err := c.CompleteActivityByID(ctx, cmp.Or(o.Namespace, client.DefaultNamespace), workflow, run, pending.GetActivityId(), nil, gone)
+		err := c.CompleteActivityByID(ctx, cmp.Or(o.Namespace, client.DefaultNamespace), workflow, run, pending.GetActivityId(), nil, lost)
 		if err != nil && !errors.As(err, &missing) {
 			return fmt.Errorf("take over activity %s of workflow %s: %w", pending.GetActivityType().GetName(), workflow, err)
 		}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/durabench/durabench/activities"
 	"github.com/durabench/durabench/infra/home"
-	"github.com/durabench/durabench/infra/process"
 	"github.com/durabench/durabench/workflows"
 )
 
@@ -140,7 +139,7 @@ func (o *Options) start(c client.Client, fatal func(error)) ([]worker.Worker, er
 		// One thing at a time on a machine that is measured. Whole runs are kept apart by more than this.
 		MaxConcurrentActivityExecutionSize: 1,
 		DisableWorkflowWorker:              true,
-		Identity:                           process.Self(), // by which it is known to be gone, see relieve
+		Identity:                           identity(workflows.HostQueue(o.Host)),
 		WorkerStopTimeout:                  o.StopTimeout,
 		// Activities choose their own pace; the default would hold their heartbeats back for most of the timeout.
 		MaxHeartbeatThrottleInterval: time.Second,
