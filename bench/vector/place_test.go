@@ -23,10 +23,10 @@ import (
 
 // slow is a problem with many checkpoints.
 func slow(t *testing.T) (Problem, Options) {
-	c := mustCorpus(t, 9, "vector:256:clustered:20")
-	p := problem(t, c, query.Euclidean, 20_000, 10, 300)
+	c := mustCorpus(t, 9, "vector:64:clustered:20")
+	p := problem(t, c, query.Euclidean, 10_000, 10, 100)
 	p.Filters = []*query.Predicate{nil, bound(t, c, number(query.Lt, 10))}
-	return p, Options{block: 500, every: time.Nanosecond, Workers: 2}
+	return p, Options{block: 200, every: time.Nanosecond, Workers: 2}
 }
 
 // TestMain also is the process that other tests start: with a directory in the environment it computes the slow problem there, and kills itself when it has
@@ -86,7 +86,7 @@ func TestComputeGoesOnAfterAKill(t *testing.T) {
 	require.NoError(t, err)
 	dir := t.TempDir()
 	store, reached := place{dir, p.Digest()}, uint64(0)
-	for _, last := range []string{"5000", "12000"} {
+	for _, last := range []string{"3000", "7000"} {
 		err := child(t, dir, "DURABENCH_TRUTH_LAST="+last).Wait()
 		var exit *exec.ExitError
 		require.ErrorAs(t, err, &exit)
@@ -166,7 +166,7 @@ func TestACancelledComputeGoesOnLater(t *testing.T) {
 	}
 	got, err := Compute(context.Background(), p, o)
 	require.NoError(t, err)
-	require.Greater(t, first, uint64(500), "it began from the start")
+	require.Greater(t, first, uint64(200), "it began from the start")
 	require.Equal(t, want, got)
 }
 
