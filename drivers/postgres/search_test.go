@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/drivers/drivertest"
+	"github.com/durabench/durabench/infra/ci"
 )
 
 // vectors is a configuration for searches of so many dimensions on the server that has pgvector.
@@ -59,6 +61,11 @@ func TestAServerWithoutPgvectorIsRefusedBeforeTheLoad(t *testing.T) {
 	running := server(t, drivers.TierOS, drivers.Profile{})
 	config := vectors(t, 8, 1, 1)
 	config.Endpoint, config.Credentials = running.Endpoint, running.Credentials
+	conn := control(t, config)
+	defer conn.Close(context.Background())
+	if run(t, conn, "SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'")[0][0] != "0" {
+		ci.Need(t, errors.New("the machine's own PostgreSQL has pgvector: there is no server here without it"))
+	}
 	database := drivertest.Open(t, engine(t), config)
 	version, err := database.Version(t.Context())
 	drivertest.Must(t, err)

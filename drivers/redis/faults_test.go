@@ -345,3 +345,20 @@ func TestAcknowledgedRowsSurviveKill9(t *testing.T) {
 		})
 	}
 }
+
+// A user that may touch rows alone has no indexes, and needs none.
+func TestAUserOfRowsAlone(t *testing.T) {
+	config := servers.Config(t, 1, 1, nil)
+	c := resptest.Control(t, config)
+	defer c.Close()
+	resptest.Run(t, c, "ACL", "SETUSER", "limited", "on", ">secret", "~durabench:*", "+@all")
+	defer resptest.Run(t, c, "ACL", "DELUSER", "limited")
+	drivertest.Must(t, drivertest.Open(t, servers.Registered(t), config).Prepare(t.Context()))
+	config.Credentials = drivers.Credentials{User: "limited", Password: "secret"}
+	database := drivertest.Open(t, servers.Registered(t), config)
+	client := drivertest.Clients(t, database, config)[0]
+	drivertest.Must(t, drivers.LoadRows(t.Context(), client, config.Corpus, 0, 3, 0))
+	config.Searches = true
+	_, err := servers.Registered(t).Open(t.Context(), config)
+	drivertest.Says(t, err, config, "read which indexes there are", "NOPERM")
+}

@@ -481,3 +481,15 @@ func TestTheQueryEngineIsGivenTime(t *testing.T) {
 	}
 	drivertest.Must(t, database.Prepare(t.Context()))
 }
+
+// TestModulesAreInTheSettings has what searches, and its version, read back.
+func TestModulesAreInTheSettings(t *testing.T) {
+	settings, err := searching(t, &eight, corpus.KeyInteger, 1).Settings(t.Context())
+	drivertest.Must(t, err)
+	for _, setting := range settings.Values {
+		if setting.Name == "modules" && strings.Contains(setting.Value, "search 2") && strings.Contains(setting.Value, "vectorset 1") {
+			return
+		}
+	}
+	t.Errorf("the settings tell of no modules: %+v", settings.Values)
+}

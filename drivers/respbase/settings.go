@@ -31,6 +31,9 @@ var readBack = []drivers.Setting{
 	{Name: "tcp-backlog", Why: "connections that may wait to be accepted"},
 	{Name: "databases", Why: "number of databases"},
 	{Name: "slowlog-log-slower-than", Why: "microseconds from which commands are logged"},
+	{Name: "vset-force-single-threaded-execution", Why: "yes: searches of vector sets run one after another"},
+	{Name: "search-workers", Why: "threads of the query engine that run searches"},
+	{Name: "search-timeout", Why: "milliseconds after which the query engine answers with what it has; searches here have no such limit"},
 	{Name: "latency-tracking", Why: "a histogram of each command costs a little time in it"},
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/redis/rueidis"
@@ -70,6 +72,9 @@ func openVectors(ctx context.Context, d *database) (*vectorDatabase, error) {
 // registry reads which indexes there are.
 func (d *vectorDatabase) registry(ctx context.Context, c rueidis.Client) (entries []entry, err error) {
 	texts, err := c.Do(ctx, c.B().Hgetall().Key(registryKey).Build()).AsStrMap()
+	if _, refused := rueidis.IsRedisErr(err); refused && !d.load.Searches {
+		return nil, nil // a user that may touch rows alone has no indexes
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -203,6 +208,46 @@ func (d *vectorDatabase) Preflight(ctx context.Context) error {
 		return drivers.Unsupported{Why: fmt.Sprintf("the server at %s has neither vector sets nor a query engine: asked for COMMAND INFO VADD FT.SEARCH, it answered that it knows neither; "+
 			"Redis 8 has both", d.server.address)}
 	})
+}
+
+// Settings also reads which modules there are: they are what searches.
+func (d *vectorDatabase) Settings(ctx context.Context) (drivers.Settings, error) {
+	settings, err := d.database.Settings(ctx)
+	if err != nil {
+		return settings, err
+	}
+	err = d.control(ctx, "read which modules there are", func(c rueidis.Client) error {
+		modules, err := c.Do(ctx, c.B().ModuleList().Build()).ToArray()
+		if _, refused := rueidis.IsRedisErr(err); refused {
+			return nil // it does not let this user
+		}
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, module := range modules {
+			about, err := module.AsMap()
+			if err != nil {
+				return err
+			}
+			name, version := about["name"], about["ver"]
+			text, err := name.ToString()
+			if err != nil {
+				return err
+			}
+			number, err := version.AsInt64()
+			if err != nil {
+				return err
+			}
+			names = append(names, fmt.Sprintf("%s %d", text, number))
+		}
+		if len(names) > 0 {
+			slices.Sort(names)
+			settings.Values = append(settings.Values, drivers.Setting{Name: "modules", Value: strings.Join(names, ", "), Why: "vectorset has the vector sets, search is the query engine"})
+		}
+		return nil
+	})
+	return settings, err
 }
 
 // knows asks the server whether it has a command.
