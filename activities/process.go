@@ -68,7 +68,8 @@ func configOf(engine drivers.Engine, run Run) (config drivers.Config, connection
 		return config, 0, permanent(TypeSpec, fmt.Errorf("make the corpus: %w", err))
 	}
 	config = drivers.Config{
-		Clients: run.Spec.Clients, Threads: run.Spec.Threads, Profile: profile, Tier: tier, Corpus: rows, Options: run.Spec.Engine, Logger: discard,
+		Clients: run.Spec.Clients, Threads: run.Spec.Threads, Profile: profile, Tier: tier, Corpus: rows, Options: run.Spec.Engine,
+		Searches: run.Spec.Searched, Logger: discard,
 	}
 	if engine.Connections != nil {
 		connections = engine.Connections(config)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,7 +44,7 @@ func TestTheExactAnswerScoresOne(t *testing.T) {
 			s := NewScorer(p, &truth.Answers[i], 0)
 			for q := range p.Queries {
 				got := s.Score(q, nearestRows(&truth.Answers[i], q, 10))
-				require.Equal(t, Score{Strict: 1, TieAware: 1, Epsilon: 1, Returned: 10}, got)
+				require.Equal(t, Score{Strict: 1, TieAware: 1, Epsilon: 1, Rounded: 1, Returned: 10}, got)
 			}
 		}
 	}
@@ -54,7 +55,7 @@ func TestDuplicatesCountOnce(t *testing.T) {
 	p, truth := scored(t, "vector:16", query.Euclidean, 500, 10)
 	best := nearestRows(&truth.Answers[0], 0, 1)[0]
 	rows := []int64{best, best, best, best, best, best, best, best, best, best}
-	require.Equal(t, Score{Strict: 0.1, TieAware: 0.1, Epsilon: 0.1, Returned: 10, Duplicates: 9}, NewScorer(p, &truth.Answers[0], 0).Score(0, rows))
+	require.Equal(t, Score{Strict: 0.1, TieAware: 0.1, Epsilon: 0.1, Rounded: 0.1, Returned: 10, Duplicates: 9}, NewScorer(p, &truth.Answers[0], 0).Score(0, rows))
 }
 
 // Thirty identical vectors around rank k, with three nearer ones: any of the thirty may stand in for another, none for the three, and nothing beyond them counts.
@@ -125,7 +126,7 @@ func TestRowsBeyondTheListAreMeasured(t *testing.T) {
 			inside = append(inside, int64(index))
 		}
 	}
-	require.Equal(t, Score{TieAware: 1, Epsilon: 1, Returned: 10}, s.Score(0, inside[len(inside)-10:]))
+	require.Equal(t, Score{TieAware: 1, Epsilon: 1, Rounded: 1, Returned: 10}, s.Score(0, inside[len(inside)-10:]))
 	require.Equal(t, Score{Returned: 10}, s.Score(0, outside[:10]))
 }
 
@@ -146,7 +147,7 @@ func TestForeignRowsAreNeverCredited(t *testing.T) {
 	require.Equal(t, Score{Returned: 5, Foreign: 5}, s.Score(0, wrong[:5]))
 	require.Equal(t, Score{Returned: 4, Foreign: 4}, s.Score(0, []int64{-1, -1, 1000, 1 << 40}))
 	right := nearestRows(filtered, 0, 2)
-	require.Equal(t, Score{Strict: 0.4, TieAware: 0.4, Epsilon: 0.4, Returned: 4, Foreign: 2}, s.Score(0, []int64{right[0], -1, right[1], wrong[0]}))
+	require.Equal(t, Score{Strict: 0.4, TieAware: 0.4, Epsilon: 0.4, Rounded: 0.4, Returned: 4, Foreign: 2}, s.Score(0, []int64{right[0], -1, right[1], wrong[0]}))
 }
 
 // The denominator is what there is to find.
@@ -252,4 +253,19 @@ func TestPercentileIsTheNearestRank(t *testing.T) {
 	require.Equal(t, 1.0, d.Percentile(0.5))
 	require.Equal(t, 2.0, d.Percentile(0.51))
 	require.Equal(t, 200.0, d.Percentile(100))
+}
+
+// Engines count in single precision, which cannot tell rows apart whose distances differ by less than it can hold: an exact search may return either.
+func TestRowsThatRoundAlikeStandInForEachOther(t *testing.T) {
+	p, truth := scored(t, "vector:16:clustered:5", query.Cosine, 2000, 10)
+	answer := truth.Answers[0]
+	list := slices.Clone(answer.Nearest[0])
+	answer.Nearest = [][]Neighbour{list}
+	returned := append(nearestRows(&answer, 0, 9), int64(list[10].Row)) // the eleventh in place of the tenth
+	far := NewScorer(p, &answer, 0).Score(0, returned)
+	require.Equal(t, 0.9, far.Rounded, "they differ by far more than rounding")
+	list[10].Distance = list[9].Distance + 1e-9
+	near := NewScorer(p, &answer, 0).Score(0, returned)
+	require.Equal(t, 0.9, near.TieAware)
+	require.Equal(t, 1.0, near.Rounded)
 }
