@@ -20,6 +20,7 @@ func (e Engine) PlanAbilities(s *spec.Spec) plan.Abilities {
 	_, analyze := e.DatabaseAbility.(Analyzer)
 	a := plan.Abilities{
 		Engine: e.Name, Embedded: e.Embedded(), Durable: e.Durable(), Count: e.Abilities().Count, Analyze: analyze, Unsupported: map[string]string{},
+		Exact: map[string]query.VectorIndex{},
 	}
 	refuse := func(key string, err error) {
 		if err != nil {
@@ -32,6 +33,10 @@ func (e Engine) PlanAbilities(s *spec.Spec) plan.Abilities {
 		}
 		for _, run := range scan.Runs {
 			if run.Search != nil {
+				if exact, needs := e.exactIndex(scan, run); needs {
+					a.Exact[plan.SearchRunKey(scan, run)] = exact
+					run = plan.WithExact(scan, run, exact)
+				}
 				e.refuseSearches(scan, run, refuse)
 				continue
 			}
@@ -63,6 +68,34 @@ func (e Engine) refuseSearches(scan spec.Scan, run spec.Run, refuse func(key str
 	for _, index := range run.Search.FilterIndexes {
 		refuse(plan.FilterIndexKey(scan, run, index), e.canIndex(index))
 	}
+}
+
+// The knobs of a graph of which every vector is compared do not matter, so they are small.
+const (
+	exactLinks  = 4
+	exactEffort = 16
+)
+
+// exactIndex returns the index in which the engine compares every vector, for the exact searches of a run that it cannot do without one.
+func (e Engine) exactIndex(scan spec.Scan, run spec.Run) (exact query.VectorIndex, needs bool) {
+	if run.Search.Index != nil || e.canSearch(&plan.Searches(scan, run)[0].Query) == nil {
+		return exact, false
+	}
+	exact = query.VectorIndex{Metric: run.Search.Metric, Dimensions: run.Search.Dimensions}
+	for _, filter := range run.Search.Filters {
+		exact.Filters = append(exact.Filters, filter.Where.Paths()...)
+	}
+	for _, strategy := range []query.Strategy{query.VectorSet, query.BruteForce} {
+		exact.Strategy = strategy
+		if exact.M, exact.EfConstruction = exactLinks, exactEffort; strategy == query.BruteForce {
+			exact.M, exact.EfConstruction = 0, 0
+		}
+		with := plan.WithExact(scan, run, exact)
+		if e.canIndex(*with.Search.Index) == nil && e.canSearch(&plan.Searches(scan, with)[0].Query) == nil {
+			return exact, true
+		}
+	}
+	return exact, false
 }
 
 // canSearch tells why the engine cannot run a search.

@@ -67,7 +67,7 @@ filters = [{ name = "tenth", field = "number", op = "lte", value = 100 }]
 
 // searched are the engines whose searches are proven here, each against its own server, with the runs that have to be valid.
 var searched = map[string][]string{
-	"postgres": {"exact", "hnsw"}, "mariadb": {"exact", "hnsw"}, "redis": {"set"}, "surrealdb": {"exact", "hnsw"},
+	"postgres": {"exact", "hnsw"}, "mariadb": {"exact", "hnsw"}, "redis": {"exact", "set"}, "surrealdb": {"exact", "hnsw"},
 }
 
 // searchWorld is a world in which the newer servers are found first.

@@ -3,12 +3,15 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/durabench/durabench/bench/plan"
+	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/infra/ci"
@@ -60,7 +63,7 @@ func TestCrudBenchFilesPlanOnEveryEngine(t *testing.T) {
 				}
 				if step.Kind == plan.SearchLeg {
 					searches++
-					if step.Skip == "" && step.Search.Query.Index == nil {
+					if step.Skip == "" && (step.Search.Query.Index == nil || step.Search.Query.Truth) {
 						exact++
 					}
 				}
@@ -71,7 +74,7 @@ func TestCrudBenchFilesPlanOnEveryEngine(t *testing.T) {
 			if want := map[string]int{"vector.toml": 3, "vector-filtered.toml": 2*5 + 2*5*4 + 2*5*2}[filepath.Base(file)]; searches != want {
 				t.Errorf("%s on %s: %d search legs, want %d", filepath.Base(file), engine, searches, want)
 			}
-			if searches > 0 && (engine == "postgres" || engine == "mariadb") && exact == 0 {
+			if searches > 0 && slices.Contains([]string{"postgres", "mariadb", "surrealdb", "redis"}, engine) && exact == 0 {
 				t.Errorf("%s on %s: no exact search runs", filepath.Base(file), engine)
 			}
 		}
@@ -203,6 +206,34 @@ func TestShareSpeaksOfWhatWasLookedAt(t *testing.T) {
 	} {
 		if got := test.share.String(); got != test.want {
 			t.Errorf("%+v is %q, want %q", test.share, got, test.want)
+		}
+	}
+}
+
+// Redis searches vectors in indexes alone, so an exact search has one in which every vector is compared: a vector set where it can be, else a flat index.
+func TestExactSearchesOfAnEngineWithoutThemAreOnAnIndex(t *testing.T) {
+	for metric, want := range map[string]query.Strategy{"cosine": query.VectorSet, "euclidean": query.BruteForce} {
+		file := filepath.Join(t.TempDir(), "vectors.toml")
+		text := fmt.Sprintf("seed = 1\n[value]\nv = \"vector:8\"\nn = \"int:1..9\"\n[[scans]]\nid = \"near\"\nname = \"exact\"\niterations = 5\n[scans.vector_query]\n"+
+			"field = \"v\"\ntop_k = 3\ndistance = %q\nindex_strategy = { kind = \"bruteforce\" }\nfilters = [{ name = \"few\", field = \"n\", op = \"lte\", value = 3 }]\n", metric)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var kinds []plan.Kind
+		for _, step := range planOf(t, "-d", "redis", "-s", "100", "--config", file).Plan.Steps {
+			if step.Search == nil && step.Index == nil {
+				continue
+			}
+			kinds = append(kinds, step.Kind)
+			if step.Skip != "" {
+				t.Errorf("%s: step %s is skipped: %s", metric, step.ID, step.Skip)
+			}
+			if s := step.Search; s != nil && (!s.Query.Truth || s.Query.Kind() != want || len(s.Query.Index.Vector.Filters) != 1) {
+				t.Errorf("%s: step %s searches %+v", metric, step.ID, s.Query)
+			}
+		}
+		if want := []plan.Kind{plan.IndexBuild, plan.SearchLeg, plan.SearchLeg, plan.IndexDrop}; !slices.Equal(kinds, want) {
+			t.Errorf("%s: steps %v, want %v", metric, kinds, want)
 		}
 	}
 }

@@ -138,6 +138,8 @@ func searchText(search plan.Search) string {
 	switch {
 	case q.Index == nil:
 		text += "every row compared"
+	case q.Truth:
+		text += "every vector compared, in an index"
 	case search.Target > 0:
 		text += fmt.Sprintf("%s with the smallest %s that reaches a recall of %g", q.Kind(), plan.BudgetName(q.Kind()), search.Target)
 	default:

@@ -1,6 +1,9 @@
 package plan
 
-import "github.com/durabench/durabench/bench/spec"
+import (
+	"github.com/durabench/durabench/bench/query"
+	"github.com/durabench/durabench/bench/spec"
+)
 
 // Abilities is what a plan needs to know of an engine.
 type Abilities struct {
@@ -9,6 +12,8 @@ type Abilities struct {
 	Durable  bool   `json:"durable"` // data outlives the agent: needed for load and query modes
 	Count    bool   `json:"count"`
 	Analyze  bool   `json:"analyze,omitempty"` // its statistics can be brought up to date
+	// Exact is the index in which the engine compares every vector, by the SearchRunKey of runs whose exact searches it cannot do without one.
+	Exact map[string]query.VectorIndex `json:"exact,omitempty"`
 	// Unsupported says why the engine cannot do a thing, by ScanKey, IndexKey or BatchKey. What is not in it can be done.
 	Unsupported map[string]string `json:"unsupported,omitempty"`
 }

@@ -43,7 +43,7 @@ func (p *Plan) addScans(s *spec.Spec, a Abilities) {
 	truths := Neighbourhoods(s, a)
 	for _, scan := range s.Scans {
 		for _, run := range scan.Runs {
-			l := scanLegs{spec: s, abilities: a, scan: scan, run: run}
+			l := scanLegs{spec: s, abilities: a, scan: scan, run: a.asPlanned(scan, run)}
 			if run.Search != nil {
 				p.add(l.addSearches(truths)...)
 				continue

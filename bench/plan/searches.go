@@ -17,6 +17,23 @@ func FilterIndexKey(scan spec.Scan, run spec.Run, index query.Index) string {
 	return fmt.Sprintf("index/%s/%s/filter-%s", scan.ID, run.Word, index.Paths[0])
 }
 
+// WithExact returns the run with the index that its exact searches need, when the engine does them in an index alone.
+func WithExact(scan spec.Scan, run spec.Run, exact query.VectorIndex) spec.Run {
+	search := *run.Search
+	search.Truth = true
+	search.Index = &query.Index{Name: "ix_" + run.Query.ID + "_exact", Kind: query.Nearest, Paths: []query.Path{search.Field}, Vector: &exact}
+	run.Search = &search
+	return run
+}
+
+// asPlanned returns the run as the engine can do it.
+func (a Abilities) asPlanned(scan spec.Scan, run spec.Run) spec.Run {
+	if exact, needs := a.Exact[SearchRunKey(scan, run)]; needs && run.Search != nil {
+		return WithExact(scan, run, exact)
+	}
+	return run
+}
+
 // Searches returns the searches of a run, each with the id of its legs, which is also where Abilities.Unsupported says why an engine cannot do it: all
 // budgets without a filter, then with each filter.
 func Searches(scan spec.Scan, run spec.Run) []Search {
@@ -30,9 +47,10 @@ func Searches(scan spec.Scan, run spec.Run) []Search {
 			Key: SearchRunKey(scan, run) + "/" + filter.Word, Filter: filter.Name, TieEpsilon: asked.TieEpsilon, Holdout: asked.Holdout,
 			Query: query.Search{
 				ID: run.Query.ID, Field: asked.Field, Metric: asked.Metric, K: asked.K, Where: filter.Where, Index: asked.Index, Iterative: asked.Iterative,
+				Truth: asked.Truth,
 			},
 		}
-		if asked.Index == nil {
+		if asked.Index == nil || asked.Truth {
 			searches = append(searches, base)
 			continue
 		}
@@ -71,7 +89,7 @@ func Neighbourhoods(s *spec.Spec, a Abilities) []Step {
 	var steps []Step
 	for _, scan := range s.Scans {
 		for _, run := range scan.Runs {
-			for _, search := range Searches(scan, run) {
+			for _, search := range Searches(scan, a.asPlanned(scan, run)) {
 				if a.Unsupported[search.Key] != "" || a.Unsupported[SearchRunKey(scan, run)] != "" {
 					continue
 				}
@@ -185,7 +203,7 @@ func (l scanLegs) searchTitle(search Search) string {
 	switch {
 	case search.Target > 0:
 		title += fmt.Sprintf(" at recall %.4g", search.Target)
-	case search.Query.Index != nil:
+	case search.Query.Index != nil && !search.Query.Truth:
 		title += fmt.Sprintf(" %s %d", BudgetName(search.Query.Kind()), search.Query.Budget)
 	}
 	if search.Filter != "" {

@@ -18,6 +18,8 @@ type Search struct {
 	// Budget is how much of the index was looked at, and BudgetName what the strategy calls it; absent in an exact search.
 	Budget     int    `json:"budget,omitempty"`
 	BudgetName string `json:"budgetName,omitempty"`
+	// Exhaustive tells that every vector of the index was compared, which makes the search exact.
+	Exhaustive bool `json:"exhaustive,omitempty"`
 	// Target is the recall that Budget is the smallest one to reach; absent when the budget was given.
 	Target    *float64 `json:"target,omitempty"`
 	Iterative string   `json:"iterative,omitempty"` // strict or relaxed: how a filtered search goes on after one pass
@@ -47,7 +49,7 @@ func (s *Search) Selectivity() float64 {
 }
 
 // Exact tells whether the search compares every row, so that its recall has to be 1.
-func (s *Search) Exact() bool { return s.Strategy == "bruteforce" }
+func (s *Search) Exact() bool { return s.Strategy == "bruteforce" || s.Exhaustive }
 
 // Recall is how right the answers of a search leg were: every answer is scored, after its time was taken. The share of the true neighbours that an answer has
 // is of min(k, rows that match); a row that comes twice counts once.
@@ -203,6 +205,9 @@ func searchSection(d *Document) section {
 // budget says how much was looked at.
 func (s *Search) budget() string {
 	if s.Exact() {
+		if s.Index != "" {
+			return "every vector of the index"
+		}
 		return "every row"
 	}
 	text := s.BudgetName

@@ -13,11 +13,14 @@ import (
 
 // Search is what a run asks for that looks for nearest neighbours, resolved.
 type Search struct {
-	Field  query.Path   `json:"field"`
-	Metric query.Metric `json:"metric"`
-	K      int          `json:"k"`
+	Field      query.Path   `json:"field"`
+	Dimensions int          `json:"dimensions"`
+	Metric     query.Metric `json:"metric"`
+	K          int          `json:"k"`
 	// Index is built before the legs and dropped after them; nil for an exact search.
 	Index *query.Index `json:"index,omitempty"`
+	// Truth has every vector of the index compared, so that the search is exact: of engines that search vectors in indexes alone. Files do not say so.
+	Truth bool `json:"truth,omitempty"`
 	// Budgets are how much of the index is looked at: a leg for each, in this order; empty for an exact search.
 	Budgets []int `json:"budgets,omitempty"`
 	// Targets are recalls, 0 to 1: for each the smallest budget that reaches it is looked for, and a leg measures it.
@@ -84,7 +87,7 @@ func (b *builder) search(entry ScanEntry, run RunEntry, path, at string) *Search
 		b.fileProblem(place, "a search for nearest neighbours needs a seed, so that every engine and run has the same vectors: add seed = 1, or give --corpus-seed")
 	}
 	s := &Search{Metric: query.Cosine, TieEpsilon: asked.TieEpsilon}
-	dimensions := b.searchField(s, asked.Field, place)
+	s.Dimensions = b.searchField(s, asked.Field, place)
 	if asked.Distance != "" {
 		s.Metric = b.metric(asked.Distance, place)
 	}
@@ -101,7 +104,7 @@ func (b *builder) search(entry ScanEntry, run RunEntry, path, at string) *Search
 	}
 	b.holdout(s, asked.Holdout, place)
 	b.filters(s, asked, entry, place)
-	b.strategy(s, asked, dimensions, place)
+	b.strategy(s, asked, place)
 	return s
 }
 
@@ -260,7 +263,7 @@ type knob struct {
 }
 
 // strategy resolves how the vectors are indexed.
-func (b *builder) strategy(s *Search, asked *VectorQuery, dimensions int, place string) {
+func (b *builder) strategy(s *Search, asked *VectorQuery, place string) {
 	place += ".index_strategy"
 	given := asked.IndexStrategy
 	if given == nil {
@@ -273,7 +276,7 @@ func (b *builder) strategy(s *Search, asked *VectorQuery, dimensions int, place 
 		return
 	}
 	graph, disk, lists := kind == query.HNSW || kind == query.VectorSet, kind == query.DiskANN, kind == query.IVFFlat
-	vector := &query.VectorIndex{Strategy: kind, Metric: s.Metric, Dimensions: dimensions, Alpha: given.Alpha}
+	vector := &query.VectorIndex{Strategy: kind, Metric: s.Metric, Dimensions: s.Dimensions, Alpha: given.Alpha}
 	for _, k := range []knob{
 		{"m", given.M, &vector.M, 1000, graph}, {"ef_construction", given.EfConstruction, &vector.EfConstruction, 100_000, graph},
 		{"degree", given.Degree, &vector.Degree, 1000, disk}, {"l_build", given.LBuild, &vector.LBuild, 100_000, disk},

@@ -57,6 +57,8 @@ func (j *searchJob) prepare(ctx context.Context, leg *result.Leg) (*refusal, err
 		if err := s.ensureIndex(ctx, j.task, *index); err != nil {
 			return nil, err
 		}
+	}
+	if j.search.Index != nil && !j.search.Truth {
 		proof, refused, err := j.proveExact(ctx)
 		if refused != nil || err != nil {
 			return refused, err
@@ -114,8 +116,12 @@ func (j *searchJob) describe() *result.Search {
 		d.Contrast = &j.known.audit.Contrast
 	}
 	if q.Index != nil {
-		d.Index, d.Knobs, d.BudgetName = q.Index.Name, knobs(q.Index.Vector), plan.BudgetName(q.Kind())
+		d.Index, d.Knobs = q.Index.Name, knobs(q.Index.Vector)
 	}
+	if q.Budget > 0 {
+		d.BudgetName = plan.BudgetName(q.Kind())
+	}
+	d.Exhaustive = q.Truth
 	if asked.Target > 0 {
 		d.Target = &asked.Target
 	}

@@ -192,7 +192,7 @@ func (j *searchJob) warmUp(ctx context.Context, d *result.Search) error {
 		return err
 	}
 	window, most := warmWindow, max(leastWarmCap, int(j.task.Step.Samples/50))
-	if j.search.Index == nil {
+	if j.search.Index == nil || j.search.Truth {
 		window, most = 1, 2*warmBack
 	}
 	limit, began := time.Duration(s.setup.Spec.SearchWarmup), time.Now()
