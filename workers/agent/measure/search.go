@@ -160,6 +160,9 @@ func (j *searchJob) prepareStatements(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if err := searcher.CanSearch(j.search); err != nil {
+			return err
+		}
 		group.Go(func() (err error) {
 			if j.statements[i], err = searcher.PrepareSearch(preparing, j.search); err != nil {
 				return fmt.Errorf("prepare search %s on client %d: %w", j.search.ID, i+1, err)
