@@ -113,3 +113,45 @@ func TestAnIndexThatIsLeftEndsTheMeasuring(t *testing.T) {
 		})
 	}
 }
+
+// A search needs the index of vectors and those on what it filters by; each is built and removed by itself.
+func TestSearchesFollowTheFateOfAllTheirIndexes(t *testing.T) {
+	vectors, number, shade := &query.Index{Name: "ix_vectors"}, &query.Index{Name: "ix_number"}, &query.Index{Name: "ix_shade"}
+	build := func(index *query.Index) plan.Step {
+		return plan.Step{ID: "build " + index.Name, Kind: plan.IndexBuild, Timed: true, Index: index}
+	}
+	drop := func(index *query.Index) plan.Step {
+		return plan.Step{ID: "drop " + index.Name, Kind: plan.IndexDrop, Timed: true, Index: index}
+	}
+	search := plan.Step{ID: "search", Kind: plan.SearchLeg, Timed: true, Search: &plan.Search{
+		Query: query.Search{Index: vectors}, FilterIndexes: []query.Index{*number, *shade},
+	}}
+	exact := plan.Step{ID: "exact", Kind: plan.SearchLeg, Timed: true, Search: &plan.Search{}}
+	all := indexes{}.after(build(vectors), result.Valid, "", false).after(build(number), result.Valid, "", false).after(build(shade), result.Valid, "", false)
+	for name, test := range map[string]struct {
+		x    indexes
+		want result.Verdict // of the search; "" when it runs
+	}{
+		"all are there":                    {all, ""},
+		"the index of vectors is not":      {all.after(drop(vectors), result.Valid, "", false), result.NotRun},
+		"one on a column is not":           {all.after(drop(shade), result.Valid, "", false), result.NotRun},
+		"one on a column was not built":    {all.after(build(number), result.Failed, "why", false), result.NotRun},
+		"one on a column cannot be built":  {all.after(build(number), result.Unsupported, "why", false), result.Unsupported},
+		"one was built again":              {all.after(drop(number), result.Valid, "", false).after(build(number), result.Valid, "", false), ""},
+		"something is left of another one": {all.after(build(&query.Index{Name: "ix_other"}), result.Failed, "why", true), result.NotRun},
+	} {
+		got, why, ok := test.x.allows(search, true)
+		if ok != (test.want == "") || got != test.want || ok == (why != "") {
+			t.Errorf("%s: the search is %q, %q, want %q", name, got, why, test.want)
+		}
+		if _, _, ok := test.x.allows(exact, true); ok == (test.x.left != "") {
+			t.Errorf("%s: the exact search is allowed: %t", name, ok)
+		}
+		for _, index := range []*query.Index{vectors, number, shade} {
+			if _, _, ok := test.x.allows(drop(index), true); ok != (slices.Contains(test.x.built, index.Name) && test.x.left == "") {
+				t.Errorf("%s: the removal of %s is allowed: %t", name, index.Name, ok)
+			}
+		}
+	}
+	require.Equal(t, []string{"ix_vectors", "ix_number", "ix_shade"}, all.built, "what is known of a moment does not change with the next")
+}
