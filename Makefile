@@ -8,7 +8,7 @@ BIN     := bin
 RACE    := ./bench/... ./drivers/... ./infra/... ./workers/... ./activities/... ./workflows/... ./starter/...
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 # How long the end-to-end tests may take: all nights of kills take hours, DURABENCH_RECOVERY=full make temporald e2e E2E_TIMEOUT=3h.
-E2E_TIMEOUT ?= 20m
+E2E_TIMEOUT ?= 30m
 # The C SQLite has full-text search only when it is told to.
 TAGS    := sqlite_fts5
 LDFLAGS := -X github.com/durabench/durabench/infra/build.version=$(VERSION)
