@@ -13,7 +13,8 @@ import (
 const (
 	// maxStarts is how many attempts at starting a server may fail, and maxRecoveries is the same for one that was lost.
 	maxStarts, maxRecoveries = 3, 5
-	// maxExits is how many attempts in a row may end with a server that ended by itself: it will go on doing so.
+	// maxExits is how many attempts in a row may end with a server that ended by itself before it ever worked: it will go on doing so. One that has worked, and
+	// was lost, may find what the lost one left in its way for a while.
 	maxExits = 2
 	// maxLostWorkers is how many attempts may be lost with their workers: it is the start that takes them along, then.
 	maxLostWorkers = 20
@@ -33,8 +34,9 @@ type exitedError struct{ error }
 
 func (e exitedError) Unwrap() error { return e.error }
 
-// attempt starts a server, and tells Temporal what to do when that fails: at most so many attempts may fail.
-func attempt(ctx context.Context, waiting string, most int, start func(context.Context, *beat) (StartedServer, error)) (StartedServer, error) {
+// attempt starts a server, and tells Temporal what to do when that fails: at most so many attempts may fail, and so many in a row with a server that ended by
+// itself.
+func attempt(ctx context.Context, waiting string, most, exits int, start func(context.Context, *beat) (StartedServer, error)) (StartedServer, error) {
 	starts := startsBefore(ctx)
 	beat := startBeat(ctx, Heartbeat{Waiting: waiting, Starts: starts})
 	defer beat.stop()
@@ -63,7 +65,7 @@ func attempt(ctx context.Context, waiting string, most int, start func(context.C
 		starts.Exited = 0
 	}
 	switch {
-	case starts.Exited >= maxExits:
+	case starts.Exited >= exits:
 		return StartedServer{}, permanent(typed.Type(), fmt.Errorf("%s (it ended by itself %d times)", typed.Message(), starts.Exited))
 	case starts.Failed >= most:
 		return StartedServer{}, permanent(typed.Type(), fmt.Errorf("%s (given up after %d attempts)", typed.Message(), starts.Failed))

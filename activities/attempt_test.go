@@ -22,7 +22,7 @@ import (
 type starter struct{ start func() error }
 
 func (s *starter) Try(ctx context.Context) (StartedServer, error) {
-	return attempt(ctx, "starting it", maxStarts, func(context.Context, *beat) (StartedServer, error) { return StartedServer{}, s.start() })
+	return attempt(ctx, "starting it", maxStarts, maxExits, func(context.Context, *beat) (StartedServer, error) { return StartedServer{}, s.start() })
 }
 
 // try makes one attempt after those, and returns its error and what it told last.

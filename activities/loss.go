@@ -134,7 +134,7 @@ const answerLimit = 10 * time.Minute
 // RecoverServer brings back a server that was lost, in the way that it was had: one of ours is started again on the data that it left, and
 // somebody else's is waited for. One that lives is left as it is.
 func (s *Server) RecoverServer(ctx context.Context, in RecoverServerInput) (StartedServer, error) {
-	return attempt(ctx, "bringing the server back", maxRecoveries, func(ctx context.Context, beat *beat) (StartedServer, error) {
+	return attempt(ctx, "bringing the server back", maxRecoveries, maxRecoveries, func(ctx context.Context, beat *beat) (StartedServer, error) {
 		return s.startAgain(ctx, beat, in)
 	})
 }

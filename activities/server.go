@@ -45,7 +45,7 @@ type StartedServer struct {
 // StartServer makes the database of a run available, in the way the spec asks for or else the first that works here. A retry finds the
 // server that the first attempt started.
 func (s *Server) StartServer(ctx context.Context, run Run) (StartedServer, error) {
-	return attempt(ctx, "starting the server", maxStarts, func(ctx context.Context, beat *beat) (StartedServer, error) {
+	return attempt(ctx, "starting the server", maxStarts, maxExits, func(ctx context.Context, beat *beat) (StartedServer, error) {
 		return s.startAny(ctx, beat, run)
 	})
 }

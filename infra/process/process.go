@@ -112,10 +112,31 @@ func Start(ctx context.Context, o Options) (running *Running, err error) {
 			s.log.Info("server runs with other settings, restarting it", "engine", o.Engine, "pid", s.state.PID)
 		}
 	}
+	before := s.state.PID
 	if err := s.stop(ctx); err != nil {
 		return nil, fmt.Errorf("stop the server that ran before: %w", err)
 	}
+	awaitReaped(ctx, before)
 	return s.startAnew(ctx)
+}
+
+// reapTimeout bounds the wait for the parent of a process that has ended to take note of that.
+const reapTimeout = 10 * time.Second
+
+// awaitReaped returns when the number of a process that has ended is free, or after reapTimeout: until then PostgreSQL takes the number in its lock file for
+// that of a server that still runs. The parent is whoever started it, or init.
+func awaitReaped(ctx context.Context, pid int) {
+	ctx, cancel := context.WithTimeout(ctx, reapTimeout)
+	defer cancel()
+	for pid > 0 && ctx.Err() == nil {
+		if p, err := lookUp(pid); err != nil || !p.zombie {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // adopt takes over a server that runs.
