@@ -64,8 +64,9 @@ func (x *explained) bind(literals []query.Literal) error {
 
 // plan is a plan in the server's words, with what it is thought to cost in the server's units.
 type plan struct {
-	text string
-	cost float64
+	text   string
+	cost   float64
+	common bool // for any values, and not for those that are bound
 }
 
 // uses tells whether the plan has the index.
@@ -88,6 +89,7 @@ func (x *explained) plan(ctx context.Context, conn *pgconn.PgConn) (plan, error)
 		return plan{}, err
 	}
 	if common.cost < own.cost+planning {
+		common.common = true
 		return common, nil
 	}
 	return own, nil
@@ -143,7 +145,7 @@ func readPlan(result *pgconn.Result) (plan, error) {
 	if err := json.Unmarshal(text, &plans); err != nil || len(plans) != 1 {
 		return plan{}, fmt.Errorf("read the server's plan %.100q: %w", text, err)
 	}
-	return plan{string(text), plans[0].Plan.Cost}, nil
+	return plan{text: string(text), cost: plans[0].Plan.Cost}, nil
 }
 
 var _ drivers.Explainer = (*client)(nil)

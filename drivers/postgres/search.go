@@ -136,6 +136,9 @@ func (c *client) PrepareSearch(ctx context.Context, s *query.Search) (drivers.St
 	}
 	one.parsed.name = c.searches.name()
 	if err = one.compose(); err == nil {
+		err = c.settlePlan(ctx, one)
+	}
+	if err == nil {
 		one.link, err = c.searches.ready(ctx, c, one)
 	}
 	if code := codeOf(err); code == undefinedObject || code == "42602" || code == "42883" { // no such type, setting or operator
@@ -145,6 +148,35 @@ func (c *client) PrepareSearch(ctx context.Context, s *query.Search) (drivers.St
 		return nil, fmt.Errorf("prepare %s: %s: %w", s, one.parsed.sql, err)
 	}
 	return one, nil
+}
+
+// settlePlan adds the setting by which every execution has the plan that PostgreSQL comes to by itself: of a prepared statement the first five executions of
+// each connection are planned for their literals, and the others need not be, so that a leg would be of two plans, one of which may be exact.
+func (c *client) settlePlan(ctx context.Context, s *search) error {
+	return c.database.control(ctx, "plan "+s.parsed.what, func(conn *pgconn.PgConn) error {
+		used, err := s.plan(ctx, conn, make([]float32, s.dimensions))
+		if err != nil {
+			return err
+		}
+		mode := "force_custom_plan"
+		if used.common {
+			mode = "force_generic_plan"
+		}
+		s.settings = append(s.settings, setting{"plan_cache_mode", mode})
+		return nil
+	})
+}
+
+// plan asks for the plan that the search has when it has run for a while.
+func (s *search) plan(ctx context.Context, conn *pgconn.PgConn, vector []float32) (plan, error) {
+	if err := s.settle(ctx, conn); err != nil {
+		return plan{}, err
+	}
+	one := explained{sql: s.parsed.sql, types: s.parsed.types, values: [][]byte{appendVector(nil, vector)}, tables: 1}
+	if err := one.bind(s.literals); err != nil {
+		return plan{}, err
+	}
+	return one.plan(ctx, conn)
 }
 
 // compose makes what is the same in each request: Bind before the vector, and the literals after it.
@@ -192,14 +224,7 @@ func (c *client) DecodeSearch(_ drivers.Statement, answer *drivers.Answer, each 
 func (c *client) ExplainSearch(ctx context.Context, statement drivers.Statement, vector []float32) (e drivers.Explanation, err error) {
 	s := statement.(*search)
 	err = c.database.control(ctx, "explain "+s.parsed.what, func(conn *pgconn.PgConn) error {
-		if err := s.settle(ctx, conn); err != nil {
-			return err
-		}
-		one := explained{sql: s.parsed.sql, types: s.parsed.types, values: [][]byte{appendVector(nil, vector)}, tables: 1}
-		if err := one.bind(s.literals); err != nil {
-			return err
-		}
-		used, err := one.plan(ctx, conn)
+		used, err := s.plan(ctx, conn, vector)
 		if err != nil {
 			return err
 		}
