@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -289,4 +290,39 @@ func TestLargeVectors(t *testing.T) {
 	config = vectors(t, 16_001, 1, 1)
 	_, err := engine(t).Open(t.Context(), config)
 	drivertest.Says(t, err, config, "16000 dimensions, not 16001")
+}
+
+// A prepared statement is planned for its literals five times on each connection, and maybe not after that. Where an index on the filter's column is there, one of
+// the plans may compare every row that matches and the other go over the graph: the same search must not be now the one and now the other.
+func TestEveryExecutionOfASearchHasOnePlan(t *testing.T) {
+	config := vectors(t, 8, 1, 1)
+	database, clients := loaded(t, config, 2000)
+	index, searcher := hnsw(8), clients[0].(drivers.Searcher)
+	indexer := database.(drivers.Indexer)
+	drivertest.Must(t, indexer.CreateIndex(t.Context(), *index))
+	drivertest.Must(t, indexer.CreateIndex(t.Context(), query.Index{Name: "age", Kind: query.Ordered, Paths: []query.Path{{"age"}}}))
+	drivertest.Must(t, database.(drivers.Analyzer).Analyze(t.Context()))
+	for _, age := range []int64{10, 50, 100, 200, 400, 800} {
+		for _, search := range []*query.Search{nearest(10, index, 16), nearest(10, index, 64), nearest(10, nil, 0)} {
+			search.Where = bindWhere(t, config, age)
+			statement, err := searcher.PrepareSearch(t.Context(), search)
+			drivertest.Must(t, err)
+			var first []string
+			for execution := range 12 {
+				var answer drivers.Answer
+				drivertest.Must(t, searcher.Search(t.Context(), statement, held(config, 3), &answer))
+				var keys []string
+				drivertest.Must(t, searcher.DecodeSearch(statement, &answer, func(key corpus.Key) error {
+					keys = append(keys, fmt.Sprint(key))
+					return nil
+				}))
+				if execution == 0 {
+					first = keys
+				} else if !slices.Equal(keys, first) {
+					t.Errorf("age below %d, budget %d: execution %d finds %d rows, the first found %d others", age, search.Budget, execution+1, len(keys), len(first))
+					break
+				}
+			}
+		}
+	}
 }
