@@ -16,7 +16,11 @@ type parsed struct {
 	what  string // for errors
 	sql   string
 	types []uint32 // of the parameters; 0 where the server tells
+	bind  []byte   // the message that binds its literals; nil when it is not to be settled so
 }
+
+// customPlans is how often PostgreSQL plans a prepared statement for its literals before it thinks of a plan for any (choose_custom_plan in plancache.c).
+const customPlans = 5
 
 // readied are those of a client: a connection that is opened anew prepares them too.
 type readied struct {
@@ -49,7 +53,8 @@ func (r *readied) forget(one *parsed) {
 // duplicateStatement is the code of a statement that a connection has prepared already, when it was opened.
 const duplicateStatement = "42P05"
 
-// prepare sends the statement over each connection for operations and scans.
+// prepare sends the statement over each connection for operations and scans. Where it has literals it is planned there as often as PostgreSQL does it before it
+// settles on a plan, which it does when parameters are bound, so that all executions have one plan and none is run for that.
 func (c *client) prepare(ctx context.Context, s *parsed) error {
 	return c.prepareOn(ctx, c.link, s)
 }
@@ -65,7 +70,15 @@ func (c *client) prepareOn(ctx context.Context, link wire.Link, s *parsed) error
 		if err := link.Do(ctx, seat); err != nil && codeOf(err) != duplicateStatement {
 			return err
 		}
-		return nil
+		if s.bind == nil {
+			return nil
+		}
+		seat.Request, seat.Err = seat.Request[:0], nil
+		for range customPlans {
+			seat.Request = append(seat.Request, s.bind...)
+		}
+		seat.Request = appendMessage(seat.Request, 'S', "")
+		return link.Do(ctx, seat)
 	})
 }
 

@@ -118,6 +118,9 @@ func (s *scan) compose() (err error) {
 		return fmt.Errorf("literals of %d bytes: a message to PostgreSQL holds at most 2 GiB", len(b))
 	}
 	binary.BigEndian.PutUint32(b[1:], uint32(len(b)-1))
+	if len(s.Args) > 0 {
+		s.parsed.bind = slices.Clone(b)
+	}
 	s.request = append(b, tail[bindTail:]...)
 	return nil
 }
