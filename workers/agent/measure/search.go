@@ -203,6 +203,16 @@ func (j *searchJob) explain(ctx context.Context) (*result.Explanation, error) {
 	return told, nil
 }
 
+// searchOnce makes a search that is not measured, within the time that an operation may take.
+func (s *session) searchOnce(ctx context.Context, searcher drivers.Searcher, statement drivers.Statement, wanted []float32, answer *drivers.Answer) error {
+	if limit := time.Duration(s.setup.Spec.OperationTimeout); limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
+		defer cancel()
+	}
+	return searcher.Search(ctx, statement, wanted, answer)
+}
+
 // decodeFound decodes an answer to the indexes of its rows, in its order, appended to rows; -1 stands for a key that is none of the corpus.
 func (s *session) decodeFound(searcher drivers.Searcher, statement drivers.Statement, answer *drivers.Answer, rows []int64) ([]int64, error) {
 	err := searcher.DecodeSearch(statement, answer, func(key corpus.Key) error {
