@@ -128,3 +128,20 @@ func TestFilterThatMatchesNothingIsRefusedBeforeTheLoad(t *testing.T) {
 	require.Contains(t, outcome.Error, "matches none of the 503 rows")
 	require.Equal(t, "spec", string(outcome.ErrorClass))
 }
+
+// A window's warm-up is in none of its figures, recall among them; and as many search at once before the clock as after.
+func TestRecallIsOfTheOperationsThatCount(t *testing.T) {
+	r := searches(t, "none", func(s *spec.Spec) {
+		s.Clients, s.Threads = 2, 2
+		run := &s.Scans[0].Runs[0]
+		run.Volume = spec.Volume{Clients: 2, Threads: 2, Timing: &spec.Timing{
+			Warmup: spec.Duration(50 * time.Millisecond), Window: spec.Duration(100 * time.Millisecond), MinSamples: 5, MaxSamples: 1000,
+		}}
+	})
+	leg := r.searched("search/near/exact/all/concurrent")
+	require.Equal(t, result.Valid, leg.Verdict, leg.Why)
+	require.Positive(t, leg.Measured.Warmup)
+	require.Equal(t, leg.Measured.OK, leg.Measured.Recall.Scored)
+	require.Zero(t, leg.Search.Warmup%4, "each of the four has searched as often as the others")
+	require.Positive(t, leg.Search.Warmup)
+}
