@@ -67,6 +67,19 @@ func Clients(tb testing.TB, database drivers.Database, config drivers.Config) (a
 	return all
 }
 
+// Loaded opens a database as a run does, with so many rows, and its clients.
+func Loaded(tb testing.TB, engine drivers.Engine, config drivers.Config, rows uint64) (drivers.Database, []drivers.Client) {
+	tb.Helper()
+	database := Open(tb, engine, config)
+	if preflighter, ok := database.(drivers.Preflighter); ok {
+		Must(tb, preflighter.Preflight(tb.Context()))
+	}
+	Must(tb, database.Prepare(tb.Context()))
+	clients := Clients(tb, database, config)
+	Must(tb, drivers.LoadRows(tb.Context(), clients[0], config.Corpus, 0, rows, 0))
+	return database, clients
+}
+
 // Says wants an error in one line with all texts in it, and without the password.
 func Says(tb testing.TB, err error, config drivers.Config, texts ...string) {
 	tb.Helper()

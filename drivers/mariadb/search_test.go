@@ -35,17 +35,6 @@ func hnsw() *query.Index {
 	}}
 }
 
-// loaded opens a database with so many rows.
-func loaded(tb testing.TB, config drivers.Config, rows uint64) (drivers.Database, []drivers.Client) {
-	tb.Helper()
-	database := drivertest.Open(tb, engine(tb), config)
-	drivertest.Must(tb, database.(drivers.Preflighter).Preflight(tb.Context()))
-	drivertest.Must(tb, database.Prepare(tb.Context()))
-	clients := drivertest.Clients(tb, database, config)
-	drivertest.Must(tb, drivers.LoadRows(tb.Context(), clients[0], config.Corpus, 0, rows, 0))
-	return database, clients
-}
-
 func TestAServerWithoutVectorsIsRefusedBeforeTheLoad(t *testing.T) {
 	running := server(t, drivers.TierOS, drivers.Profile{})
 	config := vectors(t, 1, 1)
@@ -65,7 +54,7 @@ func TestAServerWithoutVectorsIsRefusedBeforeTheLoad(t *testing.T) {
 func TestBudgetsReachEveryConnectionAndEndWithTheSearch(t *testing.T) {
 	const threads = 4
 	config := vectors(t, 1, threads)
-	database, clients := loaded(t, config, 10)
+	database, clients := drivertest.Loaded(t, engine(t), config, 10)
 	index := hnsw()
 	drivertest.Must(t, database.(drivers.Indexer).CreateIndex(t.Context(), *index))
 	scanner, searcher := clients[0].(drivers.Scanner), clients[0].(drivers.Searcher)
@@ -123,7 +112,7 @@ func TestBudgetsReachEveryConnectionAndEndWithTheSearch(t *testing.T) {
 
 func TestVectorIndexesTellTheirSizeAndWhatTheyDoNotUse(t *testing.T) {
 	config := vectors(t, 1, 1)
-	database, _ := loaded(t, config, 3000)
+	database, _ := drivertest.Loaded(t, engine(t), config, 3000)
 	indexer := database.(drivers.Indexer)
 	drivertest.Must(t, indexer.CreateIndex(t.Context(), *hnsw()))
 	state, err := indexer.IndexState(t.Context(), *hnsw())
@@ -166,7 +155,7 @@ func BenchmarkSearch(b *testing.B) {
 	drivertest.Must(b, err)
 	config.Corpus, err = corpus.New(11, template, corpus.KeyInteger, false)
 	drivertest.Must(b, err)
-	database, clients := loaded(b, config, 2000)
+	database, clients := drivertest.Loaded(b, engine(b), config, 2000)
 	index := hnsw()
 	index.Vector.Dimensions = 768
 	drivertest.Must(b, database.(drivers.Indexer).CreateIndex(b.Context(), *index))

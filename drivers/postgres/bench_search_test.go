@@ -16,7 +16,7 @@ import (
 func BenchmarkSearch(b *testing.B) {
 	const dimensions, rows, budget = 768, 2000, 10
 	config := vectors(b, dimensions, 1, 1)
-	database, clients := loaded(b, config, rows)
+	database, clients := drivertest.Loaded(b, engine(b), config, rows)
 	index := hnsw(dimensions)
 	drivertest.Must(b, database.(drivers.Indexer).CreateIndex(b.Context(), *index))
 	queries := make([][]float32, 100)

@@ -133,7 +133,7 @@ func TestPlansAreThoseOfMeasuredScans(t *testing.T) {
 // A scan is planned for its literals before it is measured, as often as PostgreSQL does it before it may take another plan. Another scan on the same connection sees it.
 func TestScansHaveSettledOnAPlanBeforeTheyRun(t *testing.T) {
 	config := vectors(t, 8, 1, 1)
-	_, clients := loaded(t, config, 100)
+	_, clients := drivertest.Loaded(t, engine(t), config, 100)
 	scanner := clients[0].(drivers.Scanner)
 	_, err := scanner.PrepareScan(t.Context(), &query.Scan{ID: "young", Where: bindWhere(t, config, 50), Project: query.Count})
 	drivertest.Must(t, err)

@@ -47,17 +47,6 @@ func nearest(k int, index *query.Index, budget int) *query.Search {
 	return &query.Search{ID: "near", Field: query.Path{"embedding"}, Metric: query.Cosine, K: k, Index: index, Budget: budget}
 }
 
-// loaded opens a database with so many rows.
-func loaded(tb testing.TB, config drivers.Config, rows uint64) (drivers.Database, []drivers.Client) {
-	tb.Helper()
-	database := drivertest.Open(tb, engine(tb), config)
-	drivertest.Must(tb, database.(drivers.Preflighter).Preflight(tb.Context()))
-	drivertest.Must(tb, database.Prepare(tb.Context()))
-	clients := drivertest.Clients(tb, database, config)
-	drivertest.Must(tb, drivers.LoadRows(tb.Context(), clients[0], config.Corpus, 0, rows, 0))
-	return database, clients
-}
-
 func TestAServerWithoutPgvectorIsRefusedBeforeTheLoad(t *testing.T) {
 	running := server(t, drivers.TierOS, drivers.Profile{})
 	config := vectors(t, 8, 1, 1)
@@ -79,7 +68,7 @@ func TestAServerWithoutPgvectorIsRefusedBeforeTheLoad(t *testing.T) {
 func TestBudgetsReachEveryConnection(t *testing.T) {
 	const threads, k = 4, 50
 	config := vectors(t, 8, 1, threads)
-	database, clients := loaded(t, config, 2000)
+	database, clients := drivertest.Loaded(t, engine(t), config, 2000)
 	index := hnsw(8)
 	drivertest.Must(t, database.(drivers.Indexer).CreateIndex(t.Context(), *index))
 	searcher := clients[0].(drivers.Searcher)
@@ -146,7 +135,7 @@ func TestAGraphThatOutgrowsItsMemoryIsRemarked(t *testing.T) {
 	values.Set("maintenance_work_mem", "1MB")
 	endpoint.RawQuery = values.Encode()
 	config.Endpoint = endpoint.String()
-	database, _ := loaded(t, config, 1000)
+	database, _ := drivertest.Loaded(t, engine(t), config, 1000)
 	indexer := database.(drivers.Indexer)
 	drivertest.Must(t, indexer.CreateIndex(t.Context(), *hnsw(768)))
 	if state, err := indexer.IndexState(t.Context(), *hnsw(768)); err != nil || !state.Ready || state.Bytes < 1000*768*4 || !strings.Contains(state.Detail, "maintenance_work_mem") {
@@ -155,7 +144,7 @@ func TestAGraphThatOutgrowsItsMemoryIsRemarked(t *testing.T) {
 }
 
 func TestTheVersionOfPgvectorIsReadBack(t *testing.T) {
-	database, _ := loaded(t, vectors(t, 8, 1, 1), 1)
+	database, _ := drivertest.Loaded(t, engine(t), vectors(t, 8, 1, 1), 1)
 	settings, err := database.Settings(t.Context())
 	drivertest.Must(t, err)
 	for _, setting := range settings.Values {
@@ -169,7 +158,7 @@ func TestTheVersionOfPgvectorIsReadBack(t *testing.T) {
 // What a search sets would change the plans of scans and single rows.
 func TestSettingsOfASearchStayWithSearches(t *testing.T) {
 	config := vectors(t, 8, 1, 2)
-	database, clients := loaded(t, config, 100)
+	database, clients := drivertest.Loaded(t, engine(t), config, 100)
 	index := hnsw(8)
 	drivertest.Must(t, database.(drivers.Indexer).CreateIndex(t.Context(), *index))
 	scanner := clients[0].(drivers.Scanner)
@@ -212,7 +201,7 @@ func TestExactSearchesUseNoIndexOnVectors(t *testing.T) {
 	values.Set("options", "-c enable_seqscan=off -c enable_sort=off")
 	endpoint.RawQuery = strings.ReplaceAll(values.Encode(), "+", "%20")
 	config.Endpoint = endpoint.String()
-	database, clients := loaded(t, config, 2000)
+	database, clients := drivertest.Loaded(t, engine(t), config, 2000)
 	indexer := database.(drivers.Indexer)
 	drivertest.Must(t, indexer.CreateIndex(t.Context(), *hnsw(8)))
 	filtered := nearest(10, nil, 0)
@@ -275,7 +264,7 @@ func TestBoundsOfPgvectorAreRefusedWithTheNumber(t *testing.T) {
 // Vectors that are too long for a page are kept beside it, and those that are too long for the type are refused when the database is opened.
 func TestLargeVectors(t *testing.T) {
 	config := vectors(t, 16_000, 1, 1)
-	_, clients := loaded(t, config, 3)
+	_, clients := drivertest.Loaded(t, engine(t), config, 3)
 	var key corpus.KeyBuffer
 	var record drivers.Record
 	var want, got corpus.Row
@@ -296,7 +285,7 @@ func TestLargeVectors(t *testing.T) {
 // the plans may compare every row that matches and the other go over the graph: the same search must not be now the one and now the other.
 func TestEveryExecutionOfASearchHasOnePlan(t *testing.T) {
 	config := vectors(t, 8, 1, 1)
-	database, clients := loaded(t, config, 2000)
+	database, clients := drivertest.Loaded(t, engine(t), config, 2000)
 	index, searcher := hnsw(8), clients[0].(drivers.Searcher)
 	indexer := database.(drivers.Indexer)
 	drivertest.Must(t, indexer.CreateIndex(t.Context(), *index))
