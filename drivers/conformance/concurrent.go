@@ -83,7 +83,7 @@ func testConcurrent(t *testing.T, h Harness) {
 
 // testSameKey lets all callers work on one row: each answer must be one whole version, and of racing creates and deletes one succeeds.
 func testSameKey(t *testing.T, h Harness) {
-	s := h.open(t, plain(t), load(3, 4))
+	s := h.open(t, plain(t), load(3, 4), h.isolated)
 	ctx := t.Context()
 	for round := range uint64(10) {
 		var created, deleted atomic.Int64

@@ -84,6 +84,9 @@ type Harness struct {
 	// Conflicts is why the engine refuses a write, with class conflict, that meets another write of the same row; empty when it makes the one wait
 	// for the other. The suite then tries such writes again, where callers work on one row.
 	Conflicts string
+	// Isolates changes the configuration to a server on which a write never misses another one of the same row, where the engine has servers on which
+	// some do; nil when none do. It is used where callers work on one row.
+	Isolates func(config *drivers.Config)
 	// Stall makes the server keep operations on the open database of config waiting until release is called, e.g. by locking the table from
 	// a connection of its own. Optional: with it the suite interrupts operations that are certainly in flight. Release is called
 	// exactly once; operations that waited may succeed after it.
@@ -92,6 +95,13 @@ type Harness struct {
 
 // tweak changes the configuration that a test opens with.
 type tweak func(*drivers.Config)
+
+// isolated is for callers that work on one row.
+func (h Harness) isolated(config *drivers.Config) {
+	if h.Isolates != nil {
+		h.Isolates(config)
+	}
+}
 
 // load sets the number of clients and threads.
 func load(clients, threads int) tweak {

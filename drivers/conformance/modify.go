@@ -33,7 +33,7 @@ func testModify(t *testing.T, h Harness) {
 // testModifyAtOnce modifies one row from everywhere: each version that was written has been read by one modification and no other, but for the last
 // one. An update that is lost shows as a version that nobody has read, or two have.
 func testModifyAtOnce(t *testing.T, h Harness) {
-	s := h.open(t, plain(t), load(2, 4))
+	s := h.open(t, plain(t), load(2, 4), h.isolated)
 	c, ctx := s.caller(0), t.Context()
 	must(t, c.create(ctx, 1, 0))
 	each := uint32(12)

@@ -108,28 +108,34 @@ func (d *faultySQLDatabase) Client(ctx context.Context, i int) (drivers.Client, 
 	return &faultySQLClient{client.(sqlClient), d}, nil
 }
 
-// slowBuild is how long a build goes on after its call has returned, or after the one who called was lost.
+// slowBuild is how long a build goes on after somebody has begun to wait for it.
 const slowBuild = 150 * time.Millisecond
 
-// pending is a build that goes on without anyone waiting for it. It is seen to have ended when somebody looks.
+// pending is a build that goes on without its call. It is seen to have ended when somebody looks.
 type pending struct {
 	index query.Index
-	ends  time.Time
+	ends  time.Time // zero until somebody waits for it: however slow the test is, it does not end before it was found
 }
 
 // begin has the server build behind everyone's back.
 func (s *faultyServer) begin(index query.Index) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.building = &pending{index, time.Now().Add(slowBuild)}
+	s.building = &pending{index: index}
 }
 
-// goesOn tells whether a build is under way, and ends the one whose time has come.
+// goesOn tells whoever waits whether a build is under way, and ends the one whose time has come.
 func (d *faultySQLDatabase) goesOn(ctx context.Context) (bool, error) {
 	d.lock.Lock()
 	defer d.lock.Unlock()
-	if d.building == nil || time.Now().Before(d.building.ends) {
-		return d.building != nil, nil
+	switch {
+	case d.building == nil:
+		return false, nil
+	case d.building.ends.IsZero():
+		d.building.ends = time.Now().Add(slowBuild)
+	}
+	if time.Now().Before(d.building.ends) {
+		return true, nil
 	}
 	index := d.building.index
 	d.building = nil
@@ -166,13 +172,16 @@ func (d *faultySQLDatabase) CreateIndex(ctx context.Context, index query.Index) 
 }
 
 func (d *faultySQLDatabase) IndexState(ctx context.Context, index query.Index) (drivers.IndexState, error) {
-	on, err := d.goesOn(ctx)
-	if err != nil {
-		return drivers.IndexState{}, err
+	on := false
+	if !d.is("build under way, unseen") {
+		var err error
+		if on, err = d.goesOn(ctx); err != nil {
+			return drivers.IndexState{}, err
+		}
 	}
 	state, err := d.sqlDatabase.IndexState(ctx, index)
 	state.Ready = state.Ready && !d.is("never ready")
-	state.Exists = state.Exists || on && !d.is("build under way, unseen")
+	state.Exists = state.Exists || on
 	return state, err
 }
 

@@ -32,7 +32,7 @@ func TestThreeClocksOfAnIndex(t *testing.T) {
 	leg := r.do(t.Context(), "index/age/full/build").Leg
 	require.Equal(t, result.Valid, leg.Verdict, leg.Why)
 	index := leg.Index
-	require.Less(t, *index.ReturnedNs, slowBuild.Nanoseconds())
+	require.Less(t, *index.ReturnedNs, *index.ServingNs-slowBuild.Nanoseconds()/2, "the build went on after it")
 	require.Less(t, *index.CorrectNs, *index.ServingNs, "a scan without the index answers right as well")
 	require.GreaterOrEqual(t, *index.ServingNs, slowBuild.Nanoseconds())
 	require.Greater(t, index.Polls, int64(1))
