@@ -135,7 +135,9 @@ func TestConformance(t *testing.T) {
 				Engine:    engine,
 				Conflicts: "transactions are optimistic: of two that write one record at the same time, one is refused",
 				// In memory, transactions lose each other's writes (docs/engines.md).
-				Isolates: func(config *drivers.Config) { config.Tier, config.Profile = drivers.TierProcess, drivers.Profile{Persisted: true} },
+				Isolates: func(config *drivers.Config) {
+					config.Tier, config.Profile = drivers.TierProcess, drivers.Profile{Persisted: true}
+				},
 				Configure: func(t *testing.T, config *drivers.Config) {
 					running := server(t, config.Tier, config.Profile)
 					config.Endpoint, config.Credentials = running.Endpoint, running.Credentials
