@@ -33,6 +33,15 @@ type Batch struct {
 type Mix struct {
 	Weights      []Weight     `json:"weights"`
 	Distribution Distribution `json:"distribution"`
+	Trial        *Trial       `json:"trial,omitempty"` // of modifications, where several at once may be in the leg; nil when none was made
+}
+
+// Trial is what modifications of one row did, all workers at once, before the leg. Two that replaced the same version of it show that the
+// engine's transaction let another's write come between: one of the two is lost.
+type Trial struct {
+	Modifications int64 `json:"modifications"` // that succeeded
+	Failed        int64 `json:"failed"`
+	Lost          int64 `json:"lost"` // of those that succeeded
 }
 
 // Weight is how often one kind of operation was drawn, relative to the others.

@@ -13,6 +13,9 @@ func (l *Leg) checkWork(p *problems, path func(string) string) {
 	if s := l.Scan; s != nil && s.Matching != nil && *s.Matching > s.Rows {
 		p.add(path("scan/matching"), "is %d, more than the %d rows", *s.Matching, s.Rows)
 	}
+	if l.Mix != nil && l.Mix.Trial != nil {
+		l.Mix.Trial.check(p, path("mix/trial"), l.Verdict)
+	}
 	l.checkSearch(p, path)
 	if x := l.Index; x != nil {
 		x.check(p, path("index"), l.Kind == "index-build" && l.Verdict.ended())
@@ -47,6 +50,15 @@ func (x *Index) check(p *problems, at string, built bool) {
 	// Nobody saw the call of a resumed build return.
 	if built && (x.ReturnedNs == nil && !x.Resumed || x.ServingNs == nil) {
 		p.add(at, "lacks a clock, but the build is said to have ended")
+	}
+}
+
+func (t *Trial) check(p *problems, at string, verdict Verdict) {
+	if t.Lost > t.Modifications {
+		p.add(at+"/lost", "is %d, more than the %d modifications", t.Lost, t.Modifications)
+	}
+	if t.Lost > 0 && verdict.ended() {
+		p.add(at+"/lost", "is %d, but the leg is %q", t.Lost, verdict)
 	}
 }
 

@@ -80,6 +80,16 @@ func (s *session) where() string {
 	return s.engine.Title + " at " + s.setup.Endpoint
 }
 
+// bounded ends the context of one operation that is not measured when it has taken as long as a measured one may, and so much more.
+func (s *session) bounded(ctx context.Context, more time.Duration) (context.Context, context.CancelFunc) {
+	limit := time.Duration(s.setup.Spec.OperationTimeout)
+	if limit <= 0 {
+		return ctx, func() {}
+	}
+	limit += more
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
+}
+
 // connect opens all clients: a run with fewer than asked for would be another run. say tells how far it is.
 func (db *database) connect(ctx context.Context, n int, say func(string)) error {
 	limit := clientTimeout + time.Duration(n)*clientTime

@@ -280,8 +280,13 @@ func (c *faultySQLClient) Update(ctx context.Context, key corpus.Key, row *corpu
 }
 
 func (c *faultySQLClient) Modify(ctx context.Context, key corpus.Key, rec *drivers.Record, next *corpus.Row) error {
-	if c.on.is("lost modify") {
+	switch {
+	case c.on.is("lost modify"):
 		return c.sqlClient.Read(ctx, key, rec)
+	case c.on.is("modify in two transactions"):
+		return errors.Join(c.sqlClient.Read(ctx, key, rec), c.sqlClient.Update(ctx, key, next))
+	case c.on.is("modify fails"):
+		return errors.New("disk is full")
 	}
 	return c.sqlClient.Modify(ctx, key, rec, next)
 }

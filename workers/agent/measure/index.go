@@ -61,11 +61,8 @@ func (s *session) ensureIndex(ctx context.Context, task agent.Task, index query.
 	if err != nil {
 		return err
 	}
-	if limit := time.Duration(s.setup.Spec.OperationTimeout); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
-		defer cancel()
-	}
+	ctx, cancel := s.bounded(ctx, 0)
+	defer cancel()
 	began, built := time.Now(), false
 	for {
 		state, err := indexer.IndexState(ctx, index)

@@ -55,14 +55,14 @@ func (j *mixJob) prepare(ctx context.Context, leg *result.Leg) (*refusal, error)
 	s, step := j.session, j.task.Step
 	leg.Mix = describeMix(step.Mix)
 	client := s.database.clients[0]
-	writes, ranges := false, int64(0)
+	writes, modifies, ranges := false, false, int64(0)
 	for _, weight := range step.Mix.Weights {
 		switch weight.Operation {
 		case plan.Read:
 		case plan.Update, plan.Insert:
 			writes = true
 		case plan.Modify:
-			writes = true
+			writes, modifies = true, true
 			if _, ok := client.(drivers.Modifier); !ok {
 				return nil, drivers.Unsupported{Why: s.engine.Title + " cannot read and replace a row in one transaction here"}
 			}
@@ -93,6 +93,9 @@ func (j *mixJob) prepare(ctx context.Context, leg *result.Leg) (*refusal, error)
 	}
 	if ranges > 0 {
 		j.ranges = newRangeChecks(j.checks, j.stirred)
+	}
+	if modifies && workers > 1 && s.verification() != load.VerifyNone {
+		return j.tryModifications(ctx, leg)
 	}
 	return nil, nil
 }

@@ -258,13 +258,9 @@ func (a *answerCheck) note(err error) error {
 // wholeAnswer runs the scan once and checks all of its answer as it comes.
 func (j *scanJob) wholeAnswer(ctx context.Context) (*answerCheck, error) {
 	scanner := j.clients[0].(drivers.Scanner)
-	if limit := time.Duration(j.session.setup.Spec.OperationTimeout); limit > 0 {
-		// The check takes some microseconds a row besides.
-		limit += time.Duration(max(j.want, 0)) * 20 * time.Microsecond
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
-		defer cancel()
-	}
+	// The check takes some microseconds a row besides.
+	ctx, cancel := j.session.bounded(ctx, time.Duration(max(j.want, 0))*20*time.Microsecond)
+	defer cancel()
 	check := &answerCheck{}
 	answer := &drivers.Answer{}
 	if j.expected == nil || j.scan.Project == query.Count && len(j.scan.Aggregates) == 0 {

@@ -205,11 +205,8 @@ func (j *searchJob) explain(ctx context.Context) (*result.Explanation, error) {
 
 // searchOnce makes a search that is not measured, within the time that an operation may take.
 func (s *session) searchOnce(ctx context.Context, searcher drivers.Searcher, statement drivers.Statement, wanted []float32, answer *drivers.Answer) error {
-	if limit := time.Duration(s.setup.Spec.OperationTimeout); limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
-		defer cancel()
-	}
+	ctx, cancel := s.bounded(ctx, 0)
+	defer cancel()
 	return searcher.Search(ctx, statement, wanted, answer)
 }
 

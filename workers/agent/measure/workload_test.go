@@ -47,6 +47,13 @@ distribution = "latest"
 iterations = 600
 
 [[mixes]]
+name = "alone"
+weights = { read = 1, modify = 1 }
+clients = 1
+threads = 1
+iterations = 100
+
+[[mixes]]
 name = "inserts"
 weights = { insert = 1 }
 iterations = 50
@@ -141,6 +148,12 @@ func TestLegOfEveryKindIsValid(t *testing.T) {
 	require.Equal(t, *writes.Touched, writes.Exchanges.Checked)
 	require.EqualValues(t, 300, *writes.RowsAfter)
 
+	trial := r.find("mix/all").Mix.Trial
+	require.NotNil(t, trial)
+	require.GreaterOrEqual(t, trial.Modifications, int64(100))
+	require.Zero(t, trial.Lost+trial.Failed)
+	require.Nil(t, r.find("mix/alone").Mix.Trial, "nobody else writes")
+	require.Nil(t, r.find("mix/reads").Mix.Trial)
 	mix := r.find("mix/all").Measured
 	require.Len(t, mix.Kinds, 5)
 	var sum int64
@@ -193,7 +206,10 @@ func TestWrongAnswersMakeLegsInvalid(t *testing.T) {
 		{"lost drop", "index/age/full/drop", result.Failed, "still there", false},
 		{"lost update", "mix/all", result.Invalid, "version", true},
 		{"update fails", "mix/windowed", result.Failed, "disk is full", false}, // in the warm-up
-		{"lost modify", "mix/all", result.Invalid, "version", true},
+		{"lost modify", "mix/all", result.Invalid, "modifications are lost", false},
+		{"lost modify", "mix/alone", result.Invalid, "version", true},
+		{"modify in two transactions", "mix/all", result.Invalid, "modifications are lost", false},
+		{"modify fails", "mix/all", result.Failed, "disk is full", false},
 		{"lost insert", "mix/inserts", result.Invalid, "got no row", true},
 		{"range with a gap", "mix/all", result.Invalid, "a range without it", true},
 		{"short batch", "batch/create", result.Invalid, "no row", true},
