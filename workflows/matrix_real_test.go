@@ -19,6 +19,7 @@ import (
 	"github.com/durabench/durabench/bench/result"
 	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/infra/home"
+	hostlock "github.com/durabench/durabench/infra/host"
 	"github.com/durabench/durabench/workflows"
 )
 
@@ -35,6 +36,7 @@ func newMatrixBed(t *testing.T) *matrixBed {
 	require.NoError(t, os.RemoveAll(root))
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
 	t.Setenv(home.Env, root)
+	t.Setenv(hostlock.EnvLockDir, t.TempDir()) // a run of somebody else on this machine is none of the test's business
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return &matrixBed{&realBed{t: t, ctx: ctx, client: server.dial(ctx), root: root}, server}
