@@ -74,7 +74,7 @@ type StepResult struct {
 // measured until then is its result. A step whose database server was lost is a result that says so: the workflow brings the server back.
 func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
 	begun, failures := time.Now(), failuresBefore(ctx)
-	beat := startBeat(ctx, Heartbeat{Step: in.Step.ID, Waiting: "starting the agent", Failures: failures})
+	beat := startBeat(ctx, Heartbeat{Step: in.Step.ID, Waiting: "reaching the agent", Failures: failures})
 	defer beat.stop()
 	ctx, release := untilStop(ctx)
 	defer release()
@@ -84,7 +84,7 @@ func (l *Leg) RunLeg(ctx context.Context, in RunLegInput) (StepResult, error) {
 		return StepResult{Step: in.Step.ID, Lost: lost}, nil
 	}
 	if err != nil {
-		beat.tell(Heartbeat{Step: in.Step.ID, Waiting: "starting the agent", Failures: failures + 1})
+		beat.tell(Heartbeat{Step: in.Step.ID, Waiting: "reaching the agent", Failures: failures + 1})
 		return StepResult{}, l.explain(ctx, in, failures+1, err)
 	}
 	defer client.Close()

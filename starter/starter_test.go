@@ -149,7 +149,7 @@ func TestLinesTellEachThingOnce(t *testing.T) {
 	running := legView{ID: "read", Title: "Read", Total: 1000, Done: 10, Running: true, Rate: 100}
 	finished := legView{ID: "read", Title: "Read", Total: 1000, Done: 1000, Finished: true, Verdict: result.Valid, Headline: "100/s"}
 	for _, view := range []runView{
-		{Waiting: "starting the agent"}, // gone at the next look: not worth a line
+		{Waiting: "reaching the agent"}, // gone at the next look: not worth a line
 		{Legs: []legView{running}},
 		{Legs: []legView{running}},
 		{Waiting: "counting the rows", Legs: []legView{running}},
