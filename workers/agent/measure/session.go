@@ -10,7 +10,9 @@ import (
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/result"
+	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/home"
 	"github.com/durabench/durabench/workers/agent"
 )
 
@@ -20,6 +22,7 @@ type session struct {
 	credentials drivers.Credentials
 	engine      drivers.Engine
 	corpus      *corpus.Corpus
+	dataChanged func() error // tells when a file of a data set is not what it was
 	tuning      tuning
 	logger      *slog.Logger
 	calibration *result.Calibration // nil before it was measured
@@ -51,11 +54,15 @@ func newSession(
 	if !ok {
 		return nil, fmt.Errorf("engine %q is not in this build", setup.Spec.Database)
 	}
+	changed, err := checkDatasets(&setup.Spec)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := setup.Spec.Corpus()
 	if err != nil {
 		return nil, fmt.Errorf("make the corpus: %w", err)
 	}
-	s := &session{setup: setup, credentials: credentials, engine: engine, corpus: rows, tuning: tuning, logger: logger}
+	s := &session{setup: setup, credentials: credentials, engine: engine, corpus: rows, dataChanged: changed, tuning: tuning, logger: logger}
 	for _, outcome := range finished {
 		if outcome.Calibration != nil {
 			s.calibration = outcome.Calibration
@@ -64,7 +71,19 @@ func newSession(
 	return s, s.restoreMark(finished)
 }
 
-// Run does one step.
+// checkDatasets makes sure that the files of data sets are those that the run is of. The function tells when one of them has changed since it began.
+func checkDatasets(s *spec.Spec) (changed func() error, err error) {
+	if changed, err = s.WatchDatasets(); err != nil || len(s.Datasets) == 0 {
+		return changed, err
+	}
+	cache, err := home.Datasets()
+	if err != nil {
+		return nil, err
+	}
+	return changed, s.CheckDatasets(cache)
+}
+
+// Run does one step. Rows of data sets are only what they were while the files are.
 func (s *session) Run(ctx context.Context, task agent.Task) agent.Outcome {
 	kinds := map[plan.Kind]func(*session, context.Context, agent.Task) agent.Outcome{
 		plan.Prepare:   (*session).prepare,
@@ -91,9 +110,15 @@ func (s *session) Run(ctx context.Context, task agent.Task) agent.Outcome {
 	if !ok {
 		return failed(task, &problem{agent.ErrorSpec, fmt.Errorf("this build has no step of kind %q", task.Step.Kind)})
 	}
+	if err := s.dataChanged(); err != nil {
+		return failed(task, &problem{agent.ErrorSpec, err})
+	}
 	before := s.mark.text()
 	s.notes = nil
 	outcome := run(s, ctx, task)
+	if err := s.dataChanged(); err != nil {
+		return failed(task, &problem{agent.ErrorSpec, err})
+	}
 	if outcome.Leg != nil {
 		outcome.Leg.Interruptions = append(outcome.Leg.Interruptions, s.notes...)
 	}
