@@ -38,7 +38,7 @@ func stampOf(file *os.File) (stamp, error) {
 }
 
 // settled is how long ago a file must have been changed for its note to be kept: what is written later within one tick of the filesystem's clock has the same times.
-const settled = 2 * time.Second
+var settled = 2 * time.Second
 
 // notes is where what was found of a file is kept.
 type notes struct {
