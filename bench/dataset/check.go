@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"time"
 )
 
 // Facts are what is known of a file whose every byte was looked at.
@@ -23,18 +24,19 @@ type Facts struct {
 // is kept in the directory cache, "" for nowhere, and is told from there the next time, as long as the file has the same path, size, times and inode. The
 // error says the path and what was found.
 func Check(path, cache string) (Facts, error) {
+	began := time.Now()
 	f, err := Open(path)
 	if err != nil {
 		return Facts{}, err
 	}
-	facts, err := f.check(cache)
+	facts, err := f.check(cache, began)
 	if err != nil {
 		return Facts{}, fmt.Errorf("vectors in %s: %w", path, err)
 	}
 	return facts, nil
 }
 
-func (f *File) check(cache string) (Facts, error) {
+func (f *File) check(cache string, began time.Time) (Facts, error) {
 	notes, err := notesOf(f.path, cache)
 	if err != nil {
 		return Facts{}, err
@@ -49,7 +51,7 @@ func (f *File) check(cache string) (Facts, error) {
 	if err := f.Unchanged(); err != nil {
 		return Facts{}, err
 	}
-	return facts, notes.keep(f.stamp, facts)
+	return facts, notes.keep(f.stamp, facts, began)
 }
 
 // scanBytes is how many bytes are looked at between two calls of the hash: they are in the processor's cache then.

@@ -83,9 +83,10 @@ func (n notes) recall(of stamp) (Facts, bool) {
 	return kept.Facts, true
 }
 
-// keep writes down what was found of the file with the stamp, unless the file is so new that the stamp may come to be that of another content.
-func (n notes) keep(of stamp, facts Facts) error {
-	if n.path == "" || time.Since(time.Unix(0, max(of.Modified, of.Changed))) < settled {
+// keep writes down what was found of the file with the stamp by who began to look at it then, unless the file was so new that the stamp may be that of
+// another content, too.
+func (n notes) keep(of stamp, facts Facts, began time.Time) error {
+	if n.path == "" || began.Sub(time.Unix(0, max(of.Modified, of.Changed))) < settled {
 		return nil
 	}
 	if err := n.write(note{Format: notesFormat, Path: n.of, Stamp: of, Facts: facts}); err != nil {

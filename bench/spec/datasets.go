@@ -117,9 +117,29 @@ func (s *Spec) CheckDatasets(cache string) error {
 	return errors.Join(problems...)
 }
 
-// WatchDatasets opens the files of the spec's data sets and returns a function that tells when one of them has changed since.
-func (s *Spec) WatchDatasets() (changed func() error, err error) {
-	var open []*dataset.File
+// DataFiles are the open files of a spec's data sets.
+type DataFiles []*dataset.File
+
+// Unchanged returns an error when one of the files is not what it was when it was opened.
+func (files DataFiles) Unchanged() error {
+	for _, file := range files {
+		if err := file.Unchanged(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Warm reads the files, so that as much of them as there is room for is in the memory of the machine when rows are made.
+func (files DataFiles) Warm() {
+	for _, file := range files {
+		file.Warm()
+	}
+}
+
+// OpenDatasets opens the files of the spec's data sets.
+func (s *Spec) OpenDatasets() (DataFiles, error) {
+	var open DataFiles
 	for _, name := range sortedKeys(s.Datasets) {
 		files := s.Datasets[name].files()
 		for _, key := range sortedKeys(files) {
@@ -130,14 +150,7 @@ func (s *Spec) WatchDatasets() (changed func() error, err error) {
 			open = append(open, file)
 		}
 	}
-	return func() error {
-		for _, file := range open {
-			if err := file.Unchanged(); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, nil
+	return open, nil
 }
 
 // takeDatasets finds the data sets that columns have their vectors of and looks at their files.

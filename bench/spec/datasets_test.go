@@ -230,10 +230,11 @@ func TestContentOfDatasetsDecides(t *testing.T) {
 	if err := s.CheckDatasets(""); err != nil {
 		t.Error(err)
 	}
-	changed, err := s.WatchDatasets()
-	if err != nil || changed() != nil {
-		t.Fatalf("%v, %v", err, changed())
+	files, err := s.OpenDatasets()
+	if err != nil || len(files) != 3 || files.Unchanged() != nil {
+		t.Fatalf("%d files: %v, %v", len(files), err, files.Unchanged())
 	}
+	files.Warm()
 	manifest, err := NewManifest(s)
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +243,7 @@ func TestContentOfDatasetsDecides(t *testing.T) {
 		t.Errorf("%q", found)
 	}
 	datasettest.File(t, filepath.Join(here, "data"), "base.fvecs", datasettest.Vecs(datasettest.Vectors(9, 200, 4)))
-	if err := changed(); err == nil || !strings.Contains(err.Error(), "has changed") {
+	if err := files.Unchanged(); err == nil || !strings.Contains(err.Error(), "has changed") {
 		t.Errorf("a file that was written to: %v", err)
 	}
 	if err := s.CheckDatasets(""); err == nil || !strings.Contains(err.Error(), "data set sift, base: vectors in "+filepath.Join(here, "data", "base.fvecs")+": this machine has a file with the SHA-256 ") {
@@ -260,7 +261,7 @@ func TestContentOfDatasetsDecides(t *testing.T) {
 		t.Errorf("another length: %v", err)
 	}
 	datasettest.File(t, filepath.Join(here, "data"), "truth.ivecs", datasettest.Vecs([][]int32{{1}}))
-	if _, err := s.WatchDatasets(); err == nil || !strings.Contains(err.Error(), "data set sift, base") {
+	if _, err := s.OpenDatasets(); err == nil || !strings.Contains(err.Error(), "data set sift, base") {
 		t.Errorf("another length: %v", err)
 	}
 }

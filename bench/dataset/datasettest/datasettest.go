@@ -116,4 +116,3 @@ func Truth(vectors, queries [][]float32, k int) [][]int32 {
 	}
 	return all
 }
-

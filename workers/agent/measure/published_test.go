@@ -92,9 +92,14 @@ func TestSearchesInADataSet(t *testing.T) {
 	require.Equal(t, result.Valid, leg.Verdict, leg.Why)
 	require.Equal(t, 1.0, leg.Measured.Recall.TieAware.Min)
 	require.Empty(t, leg.Search.Published, "by another distance")
-	for _, id := range []string{dataLeg, "search/near/exact/half/sequential", "create", "read", "update"} {
+	for _, id := range []string{dataLeg, "search/near/exact/half/sequential"} {
 		leg = r.find(id)
 		require.Equal(t, result.Valid, leg.Verdict, "%s: %s", id, leg.Why)
+	}
+	for _, id := range []string{"create", "read", "update"} {
+		leg = r.find(id)
+		require.Contains(t, []result.Verdict{result.Valid, result.GeneratorLimited}, leg.Verdict, "%s: %s; a map may be as fast as the harness", id, leg.Why)
+		require.Positive(t, leg.Measured.Checked)
 	}
 	all := r.find(dataLeg)
 	require.Equal(t, 1.0, all.Measured.Recall.TieAware.Min)

@@ -22,7 +22,7 @@ type session struct {
 	credentials drivers.Credentials
 	engine      drivers.Engine
 	corpus      *corpus.Corpus
-	dataChanged func() error // tells when a file of a data set is not what it was
+	data        spec.DataFiles // of data sets, which must stay what they are
 	tuning      tuning
 	logger      *slog.Logger
 	calibration *result.Calibration // nil before it was measured
@@ -54,7 +54,7 @@ func newSession(
 	if !ok {
 		return nil, fmt.Errorf("engine %q is not in this build", setup.Spec.Database)
 	}
-	changed, err := checkDatasets(&setup.Spec)
+	data, err := openDatasets(&setup.Spec)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func newSession(
 	if err != nil {
 		return nil, fmt.Errorf("make the corpus: %w", err)
 	}
-	s := &session{setup: setup, credentials: credentials, engine: engine, corpus: rows, dataChanged: changed, tuning: tuning, logger: logger}
+	s := &session{setup: setup, credentials: credentials, engine: engine, corpus: rows, data: data, tuning: tuning, logger: logger}
 	for _, outcome := range finished {
 		if outcome.Calibration != nil {
 			s.calibration = outcome.Calibration
@@ -71,16 +71,17 @@ func newSession(
 	return s, s.restoreMark(finished)
 }
 
-// checkDatasets makes sure that the files of data sets are those that the run is of. The function tells when one of them has changed since it began.
-func checkDatasets(s *spec.Spec) (changed func() error, err error) {
-	if changed, err = s.WatchDatasets(); err != nil || len(s.Datasets) == 0 {
-		return changed, err
+// openDatasets opens the files of data sets and makes sure that they are those that the run is of.
+func openDatasets(s *spec.Spec) (spec.DataFiles, error) {
+	files, err := s.OpenDatasets()
+	if err != nil || len(files) == 0 {
+		return nil, err
 	}
 	cache, err := home.Datasets()
 	if err != nil {
 		return nil, err
 	}
-	return changed, s.CheckDatasets(cache)
+	return files, s.CheckDatasets(cache)
 }
 
 // Run does one step. Rows of data sets are only what they were while the files are.
@@ -110,13 +111,13 @@ func (s *session) Run(ctx context.Context, task agent.Task) agent.Outcome {
 	if !ok {
 		return failed(task, &problem{agent.ErrorSpec, fmt.Errorf("this build has no step of kind %q", task.Step.Kind)})
 	}
-	if err := s.dataChanged(); err != nil {
+	if err := s.data.Unchanged(); err != nil {
 		return failed(task, &problem{agent.ErrorSpec, err})
 	}
 	before := s.mark.text()
 	s.notes = nil
 	outcome := run(s, ctx, task)
-	if err := s.dataChanged(); err != nil {
+	if err := s.data.Unchanged(); err != nil {
 		return failed(task, &problem{agent.ErrorSpec, err})
 	}
 	if outcome.Leg != nil {
