@@ -121,3 +121,30 @@ func TestTiesAreNoDifference(t *testing.T) {
 	require.Equal(t, 1, agree(3, 0, 1, 4).Differing)
 	require.Equal(t, 1, agree(3, 0, 1, -1).Differing)
 }
+
+// noise is vectors that are evenly spread.
+type noise struct{}
+
+func (noise) Len() uint64 { return 500 }
+func (noise) Dim() int    { return 300 }
+func (noise) Vector(dst []float32, i uint64) {
+	stream := corpus.NewRandom(1, "noise").At(i)
+	for j := range dst {
+		dst[j] = float32(stream.Unit(uint64(j))) - 0.5
+	}
+}
+
+// Who measures a data set is not told to take other vectors.
+func TestAuditOfADataSetWithoutNeighbourhoods(t *testing.T) {
+	template, err := corpus.ParseTemplate(map[string]any{"v": "vector:300:data:x"})
+	require.NoError(t, err)
+	c, err := corpus.NewOfData(3, template, corpus.KeyInteger, false, map[string]corpus.Data{"x": {Digest: "x", Vectors: noise{}, Rows: 400}})
+	require.NoError(t, err)
+	query := make([]float32, 300)
+	noise{}.Vector(query, 450)
+	a, err := AuditCorpus(t.Context(), Problem{Corpus: c, Rows: 400, Field: []string{"v"}, Metric: "euclidean", K: 1, Queries: [][]float32{query}}, nil, 0)
+	require.NoError(t, err)
+	require.Len(t, a.Warnings, 1)
+	require.Contains(t, a.Warnings[0], "little in this data set")
+	require.NotContains(t, a.Warnings[0], "clustered")
+}

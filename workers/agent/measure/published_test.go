@@ -147,6 +147,20 @@ func TestFilesOfADataSetAreThoseOfTheRun(t *testing.T) {
 	require.ErrorContains(t, again(), "no such file")
 }
 
+// A step in which a file changes has come to nothing.
+func TestFileThatChangesInAStep(t *testing.T) {
+	r, folder := dataRun(t, nearbyRows, func([][]int32) {})
+	changed := false
+	outcome := r.session.Run(t.Context(), agent.Task{Step: r.step("prepare"), Attempt: 1, Say: func(string) {
+		if !changed {
+			changed = true
+			datasettest.File(t, folder, "queries.bvecs", datasettest.Vecs([][]uint8{{1}}))
+		}
+	}})
+	require.True(t, changed)
+	require.Contains(t, outcome.Error, "queries.bvecs: the file has changed while it was in use")
+}
+
 // Which rows have which vectors is one thing for the neighbours and for the table.
 func TestDatasetOfTheSearchedColumn(t *testing.T) {
 	r, _ := dataRun(t, nearbyRows, func([][]int32) {})
