@@ -19,6 +19,7 @@ import (
 	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/infra/build"
+	"github.com/durabench/durabench/infra/home"
 	"github.com/durabench/durabench/infra/host"
 	"github.com/durabench/durabench/infra/store"
 	"github.com/durabench/durabench/workers/agent"
@@ -149,8 +150,18 @@ func known(s spec.Spec) (drivers.Engine, error) {
 	return engine, nil
 }
 
-// checkData makes sure that the data can be written, that there is room for it, and that a query run finds what was loaded.
+// checkData makes sure that the files of data sets are here, that the data can be written, that there is room for it, and that a query run finds what was
+// loaded.
 func (h *Host) checkData(run Run, data string) error {
+	if len(run.Spec.Datasets) > 0 {
+		cache, err := home.Datasets()
+		if err != nil {
+			return permanent(TypePreflight, err)
+		}
+		if err := run.Spec.CheckDatasets(cache); err != nil {
+			return permanent(TypeSpec, err)
+		}
+	}
 	if run.Spec.Mode == spec.ModeQuery {
 		return checkManifest(run.Spec)
 	}

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/durabench/durabench/activities/secrets"
+	"github.com/durabench/durabench/bench/dataset/datasettest"
 	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/drivers"
 )
@@ -48,6 +49,13 @@ func TestPrepareHostRefuses(t *testing.T) {
 		"a store that is not ours":        {"map", func(b *bench) { b.run.Store = "dir:" + filepath.Join(file(b.t), "below") }, TypePreflight, ""},
 		"data that does not fit":          {"sqlite", func(b *bench) { b.run.Spec.Samples = 1 << 39 }, TypePreflight, "MiB free"},
 		"a data directory that is a file": {"sqlite", func(b *bench) { b.run.Spec.DataDir = file(b.t) }, TypePreflight, "data directory"},
+		"another file of a data set": {"sqlite", func(b *bench) {
+			path := datasettest.File(b.t, b.t.TempDir(), "base.fvecs", datasettest.Vecs(datasettest.Vectors(1, 9, 3)))
+			b.run.Spec.Datasets = map[string]spec.Dataset{"sift": {Base: spec.DataFile{Path: path, SHA256: "00", Vectors: 9, Dimensions: 3}}}
+		}, TypeSpec, "base.fvecs: this machine has a file with the SHA-256 "},
+		"no file of a data set": {"sqlite", func(b *bench) {
+			b.run.Spec.Datasets = map[string]spec.Dataset{"sift": {Base: spec.DataFile{Path: filepath.Join(b.t.TempDir(), "none.fvecs"), SHA256: "00", Vectors: 9, Dimensions: 3}}}
+		}, TypeSpec, "none.fvecs: no such file"},
 		"a query of nothing": {"sqlite", func(b *bench) {
 			b.run.Spec.Mode, b.run.Spec.DataDir = spec.ModeQuery, b.t.TempDir()
 		}, TypeSpec, "nothing was loaded"},

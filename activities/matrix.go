@@ -32,6 +32,8 @@ type PlanCellInput struct {
 	Cell   spec.Cell `json:"cell"`
 	// Workload is the text of the cell's workload file.
 	Workload string `json:"workload"`
+	// Folder is where that file lies, when it names files of data sets.
+	Folder string `json:"folder,omitempty"`
 }
 
 // PlannedCell is a cell that can be run, or why it cannot be run here.
@@ -59,6 +61,9 @@ func (m *Matrix) PlanCell(ctx context.Context, in PlanCellInput) (PlannedCell, e
 	beat := startBeat(ctx, Heartbeat{Waiting: "planning " + in.Cell.String()})
 	defer beat.stop()
 	made := spec.Matrix{Name: in.Matrix, Workloads: map[string]string{in.Cell.Workload: in.Workload}}
+	if in.Folder != "" {
+		made.Folders = map[string]string{in.Cell.Workload: in.Folder}
+	}
 	s, skip, err := made.Build(in.Cell, Facts(false))
 	switch {
 	case err != nil:

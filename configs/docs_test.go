@@ -3,12 +3,14 @@ package configs
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
 
+	"github.com/durabench/durabench/bench/dataset/datasettest"
 	"github.com/durabench/durabench/bench/spec"
 )
 
@@ -24,6 +26,30 @@ words = "words:100;hello,world"
 created_at = "datetime"
 geography = { code = "string:3" }
 `
+
+// loadBesideItsFiles builds a spec of an example about files of vectors, which are written beside it.
+func loadBesideItsFiles(t *testing.T, example string) {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "sift"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	base, queries := datasettest.Vectors(1, 100, 128), datasettest.Vectors(2, 10, 128)
+	datasettest.File(t, folder, "sift/sift_base.fvecs", datasettest.Vecs(base))
+	datasettest.File(t, folder, "sift/sift_query.fvecs", datasettest.Vecs(queries))
+	datasettest.File(t, folder, "sift/sift_groundtruth.ivecs", datasettest.Vecs(datasettest.Truth(base, queries, 10)))
+	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	flags := spec.NewFlags(set)
+	if err := set.Parse([]string{"-d", "sqlite", "-s", "100", "--config", datasettest.File(t, folder, "example.toml", []byte(example))}); err != nil {
+		t.Fatal(err)
+	}
+	request, err := spec.Build(flags, nil, spec.Facts{Engines: []spec.EngineFacts{{Name: "sqlite", Servers: []string{"embedded"}}}})
+	if err != nil {
+		t.Errorf("%s\n%v", example, err)
+	} else if request.Spec.Datasets["sift"].Truth == nil {
+		t.Errorf("the data sets are %+v", request.Spec.Datasets)
+	}
+}
 
 // TestDocumentedExamplesLoad builds a spec of each example in docs/workloads.md.
 func TestDocumentedExamplesLoad(t *testing.T) {
@@ -51,6 +77,8 @@ func TestDocumentedExamplesLoad(t *testing.T) {
 	for i, block := range blocks {
 		name, example := fmt.Sprintf("example %d", i+1), block[1]
 		switch {
+		case strings.Contains(example, "[datasets."):
+			loadBesideItsFiles(t, example)
 		case strings.Contains(example, "[[scans]]"):
 			load(name, example)
 		case strings.Contains(example, "aggregates"): // which go with no order

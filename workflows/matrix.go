@@ -220,6 +220,7 @@ func (m *matrix) runCell(ctx workflow.Context, h, i int, outcome *result.MatrixC
 	var planned activities.PlannedCell
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, planOptions(outcome.Host, cell)), matrices.PlanCell, activities.PlanCellInput{
 		Matrix: m.in.Matrix.Name, Cell: cell, Workload: m.in.Matrix.Workloads[cell.Workload],
+		Folder: m.in.Matrix.Folders[cell.Workload],
 	}).Get(ctx, &planned)
 	switch {
 	case err != nil && ctx.Err() != nil:

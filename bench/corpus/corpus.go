@@ -32,10 +32,16 @@ type Corpus struct {
 	scatter    permutation // index → random key
 	seals      permutation // index and version → seal
 	centres    [][]float32 // per clustered vector column, by its slot: the centres one after another
+	data       []*dealt    // per vector column of a data set, by its slot
 }
 
 // New returns the corpus of a seed. Keys are in the order of the indexes, or scattered when random is set.
 func New(seed uint64, t *Template, kind KeyKind, random bool) (*Corpus, error) {
+	return NewOfData(seed, t, kind, random, nil)
+}
+
+// NewOfData is New for a template with vectors of data sets, which are given by name.
+func NewOfData(seed uint64, t *Template, kind KeyKind, random bool, data map[string]Data) (*Corpus, error) {
 	if t == nil {
 		return nil, errors.New("corpus needs a template")
 	}
@@ -55,6 +61,13 @@ func New(seed uint64, t *Template, kind KeyKind, random bool) (*Corpus, error) {
 	}
 	for _, v := range t.clustered {
 		c.centres = append(c.centres, v.centres(seed))
+	}
+	for _, v := range t.data {
+		dealt, err := v.deal(data)
+		if err != nil {
+			return nil, err
+		}
+		c.data = append(c.data, dealt)
 	}
 	return c, nil
 }
@@ -87,7 +100,7 @@ func (c *Corpus) Row(dst *Row, index uint64, version uint32) {
 }
 
 // Digest names the content of the corpus: the hexadecimal SHA-256 of the algorithm's version, the seed, the template's canonical form and
-// the form of the keys. Corpora of the same digest have the same rows and keys.
+// the form of the keys. Corpora of the same digest have the same rows and keys. A data set counts by its content, not by its name.
 func (c *Corpus) Digest() string {
 	h := sha256.New()
 	var head [17]byte
@@ -98,6 +111,6 @@ func (c *Corpus) Digest() string {
 	}
 	h.Write([]byte("durabench corpus\n"))
 	h.Write(head[:])
-	h.Write([]byte(string(c.kind) + "\n" + c.template.Canonical()))
+	h.Write([]byte(string(c.kind) + "\n" + c.content()))
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -223,8 +223,10 @@ func (p *exprParser) vectorExpr(arg string) Field {
 	switch {
 	case len(args) > 1 && strings.TrimSpace(args[1]) == "clustered":
 		return p.clusteredExpr(f, args[2:])
+	case len(args) > 1 && strings.TrimSpace(args[1]) == "data":
+		return p.dataExpr(f, args[2:])
 	case len(args) > 2:
-		return p.problem("vector takes a dimension and either a range or clustered, e.g. vector:768:-1..1 or vector:768:clustered:200:0.35")
+		return p.problem("vector takes a dimension and a range, clustered or data, e.g. vector:768:-1..1, vector:768:clustered:200:0.35 or vector:768:data:sift")
 	}
 	lo, hi := float32(-1), float32(1)
 	if len(args) == 2 {
@@ -255,6 +257,15 @@ func (p *exprParser) clusteredExpr(f Field, args []string) Field {
 	}
 	f.gen = newClusteredGen(f.Dim, n, sigma)
 	f.expr = fmt.Sprintf("vector:%d:clustered:%d:%s", f.Dim, n, strconv.FormatFloat(sigma, 'g', -1, 64))
+	return f
+}
+
+func (p *exprParser) dataExpr(f Field, args []string) Field {
+	if len(args) != 1 || !IsDataName(strings.TrimSpace(args[0])) {
+		return p.problem("data takes the name of a data set, of letters, digits, _ and -, e.g. vector:%d:data:sift", f.Dim)
+	}
+	g := &dataGen{dim: f.Dim, name: strings.TrimSpace(args[0])}
+	f.gen, f.expr = g, g.expr(g.name)
 	return f
 }
 

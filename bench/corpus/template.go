@@ -28,6 +28,7 @@ type Field struct {
 type Template struct {
 	columns   []Field
 	clustered []*clusteredGen // by slot
+	data      []*dataGen      // by slot
 	canonical string
 }
 
@@ -86,6 +87,7 @@ func (e *FieldError) Error() string {
 //	vector:DIM  vector:DIM:A..B     float32 components; without a range -1..1
 //	cluster:COLUMN                  the number, 0..N, of the centre that the clustered vector in that column is around
 //	vector:DIM:clustered:N[:SIGMA]  unit vectors around N centres, SIGMA (default 0.35) being the length of what is added to a centre
+//	vector:DIM:data:NAME            the vectors of the data set of that name (see Data)
 //
 // A cell holds at most 64 MiB.
 func ParseTemplate(value map[string]any) (*Template, error) {
@@ -100,7 +102,7 @@ func ParseTemplate(value map[string]any) (*Template, error) {
 		return nil, b.err()
 	}
 	var canonical strings.Builder
-	(&Field{Kind: Object, Elems: columns}).writeCanonical(&canonical)
+	(&Field{Kind: Object, Elems: columns}).writeCanonical(&canonical, func(f *Field) string { return f.expr })
 	b.t.canonical = canonical.String()
 	b.t.columns = append(columns, Field{Name: SealColumn, Kind: Int})
 	return b.t, nil
@@ -213,6 +215,9 @@ func (b *templateBuilder) field(path string, stream uint64, value any, depth int
 				g = nil
 			}
 			b.vectors[name] = g
+		case *dataGen:
+			g.slot = len(b.t.data)
+			b.t.data = append(b.t.data, g)
 		case *clusterGen:
 			b.clusters = append(b.clusters, clusterField{path, value, g})
 		}
@@ -262,15 +267,15 @@ func JoinPath(path, name string) string {
 	return path + "." + name
 }
 
-// writeCanonical writes the field's canonical form as JSON.
-func (f *Field) writeCanonical(b *strings.Builder) {
+// writeCanonical writes the field's canonical form as JSON, with the expressions that expr gives for its scalars and vectors.
+func (f *Field) writeCanonical(b *strings.Builder, expr func(*Field) string) {
 	open, end := "[", "]"
 	switch f.Kind {
 	case Object:
 		open, end = "{", "}"
 	case Array:
 	default:
-		b.Write(appendQuoted(nil, f.expr))
+		b.Write(appendQuoted(nil, expr(f)))
 		return
 	}
 	b.WriteString(open)
@@ -282,7 +287,7 @@ func (f *Field) writeCanonical(b *strings.Builder) {
 			b.Write(appendQuoted(nil, f.Elems[i].Name))
 			b.WriteByte(':')
 		}
-		f.Elems[i].writeCanonical(b)
+		f.Elems[i].writeCanonical(b, expr)
 	}
 	b.WriteString(end)
 }

@@ -186,7 +186,7 @@ func TestParseTemplateSaysWhatWouldBeRight(t *testing.T) {
 		{"dimension too large", "vector:65537", "vector needs a dimension"},
 		{"vector range", "vector:3:1..1", "the range 1..1 is empty"},
 		{"vector range too wide", "vector:3:-3e38..3e38", "is wider than a float32 holds"},
-		{"vector with too much", "vector:3:0..1:2", "vector takes a dimension and either a range or clustered"},
+		{"vector with too much", "vector:3:0..1:2", "vector takes a dimension and a range, clustered or data"},
 		{"clustered by nothing", "vector:3:clustered", "clustered takes a number of clusters"},
 		{"clustered around 0", "vector:3:clustered:0", "clustered needs a number of clusters from 1 to"},
 		{"centres beyond memory", "vector:65536:clustered:1000000", "clustered needs a number of clusters from 1 to 1024"},

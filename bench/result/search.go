@@ -37,7 +37,9 @@ type Search struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Proof says how the engine's own exact search agrees with the exact neighbours, or why that is not known.
 	Proof string `json:"proof,omitempty"`
-	Truth string `json:"truth"` // digest of the exact neighbours by which the answers were scored
+	// Published says how the neighbours that came with a data set agree with those by which the answers were scored; absent when none came.
+	Published string `json:"published,omitempty"`
+	Truth     string `json:"truth"` // digest of the exact neighbours by which the answers were scored
 }
 
 // Selectivity returns the share of the rows that match, 0 to 1.

@@ -31,6 +31,7 @@ func (b *builder) takeBatches() {
 			b.fileProblem(path, "%d batches of %d are more than %d rows", batch.Samples, batch.Size, MaxSamples)
 			continue
 		}
+		b.checkBatchRows(batch.Rows(), path)
 		after, _, err := rows.After(batch)
 		if err != nil {
 			b.fileProblem(path, "%s: %v", entry.Name, err)

@@ -25,6 +25,8 @@ type Facts struct {
 	Shipped fs.FS
 	// Remote tells that the data directory is on another machine, so that a query's manifest cannot be looked at from here.
 	Remote bool
+	// Cache is a directory in which it is remembered what is in the files of data sets; empty: they are looked at each time.
+	Cache string
 	// CheckIsolation says what is wrong with a spec's isolation, a problem per line; nil when nothing is known of it.
 	CheckIsolation func(*Spec) error
 }
@@ -109,6 +111,7 @@ func Build(flags *Flags, file *File, facts Facts) (*Request, error) {
 	b.takeDataDir()
 	b.takeSeed()
 	b.checkNumbers()
+	b.takeDatasets()
 	b.checkServer()
 	b.checkIsolation()
 	b.takeTiming()

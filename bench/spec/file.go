@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,9 @@ type File struct {
 	Scans    []ScanEntry
 	Mixes    []MixEntry
 	Batches  []BatchEntry
+	Datasets map[string]DatasetEntry
 
+	folder   string // absolute, that paths in the file are relative to; empty when the text lies in none
 	lines    lines
 	problems Problems
 	unread   bool // nothing of the file is known, so that nothing can be said to be missing from it
@@ -45,7 +48,11 @@ func Load(path string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read spec: %w", err)
 	}
-	return Parse(path, data)
+	file, problems := Parse(path, data)
+	if file.folder, err = filepath.Abs(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("read spec: %w", err)
+	}
+	return file, problems
 }
 
 // Parse decodes a file that is called name in messages. It is strict: unknown keys and wrong types are errors. The error is Problems,
@@ -112,7 +119,7 @@ func syntaxProblem(name string, err error) Problem {
 
 // read takes the settings and tables out of the file's tree.
 func (f *File) read(tree map[string]any) {
-	known := []string{"engine", "value", "scans", "mixes", "batches"}
+	known := []string{"engine", "value", "scans", "mixes", "batches", "datasets"}
 	for _, s := range settings {
 		known = append(known, s.key)
 	}
@@ -130,6 +137,8 @@ func (f *File) read(tree map[string]any) {
 			decoder.into(&f.Mixes, value, key)
 		case "batches":
 			decoder.into(&f.Batches, value, key)
+		case "datasets":
+			decoder.into(&f.Datasets, value, key)
 		default:
 			if s, ok := findSetting(key); ok {
 				f.readSetting(s, value)

@@ -30,7 +30,8 @@ type Manifest struct {
 	Random        bool              `json:"random"`
 	Seed          uint64            `json:"seed,string"`
 	CorpusDigest  string            `json:"corpusDigest"`
-	Template      json.RawMessage   `json:"template"` // the value template in its canonical form
+	Template      json.RawMessage   `json:"template"`           // the value template in its canonical form
+	Datasets      map[string]string `json:"datasets,omitempty"` // what names the content of each
 	Sync          bool              `json:"sync"`
 	Persisted     bool              `json:"persisted"`
 	Optimised     bool              `json:"optimised"`
@@ -48,7 +49,7 @@ func NewManifest(s *Spec) (*Manifest, error) {
 	template := json.RawMessage(rows.Template().Canonical())
 	return &Manifest{
 		Format: manifestFormat, Database: s.Database, Name: s.Name, Server: s.Server, Endpoint: s.Endpoint,
-		Samples: s.Samples, Key: s.Key, Random: s.Random, Seed: s.Seed, CorpusDigest: rows.Digest(), Template: template,
+		Samples: s.Samples, Key: s.Key, Random: s.Random, Seed: s.Seed, CorpusDigest: rows.Digest(), Template: template, Datasets: s.datasetDigests(),
 		Sync: s.Sync, Persisted: s.Persisted, Optimised: s.Optimised, EngineOptions: s.Engine,
 		LoadedAt: time.Now().UTC(), Version: buildVersion(),
 	}, nil
@@ -182,6 +183,9 @@ func (m *Manifest) Differences(s *Spec) []string {
 	compare("optimised", m.Optimised, s.Optimised)
 	for _, pair := range differingKeys(m.EngineOptions, s.Engine) {
 		compare("engine."+pair.key, pair.loaded, pair.asked)
+	}
+	for _, pair := range differingKeys(m.Datasets, s.datasetDigests()) {
+		compare("datasets."+pair.key, pair.loaded, pair.asked)
 	}
 	rows, err := s.Corpus()
 	if err != nil {

@@ -14,7 +14,9 @@ import (
 type Matrix struct {
 	Name      string            `json:"name"`
 	Workloads map[string]string `json:"workloads"` // the text of workload files, by name
-	Cells     []Cell            `json:"cells"`
+	// Folders are where those of them lie that name files of data sets; paths in them are relative to these.
+	Folders map[string]string `json:"folders,omitempty"`
+	Cells   []Cell            `json:"cells"`
 }
 
 // Cell is one benchmark of a matrix.
@@ -65,6 +67,7 @@ func (m *Matrix) Build(cell Cell, facts Facts) (*Spec, Skip, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	file.folder = m.Folders[cell.Workload]
 	// What the engine cannot do is asked afterwards: it is no mistake in the matrix.
 	lenient := engine
 	lenient.Servers, lenient.Check = servers, nil

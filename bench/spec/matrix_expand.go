@@ -133,7 +133,8 @@ func (r *matrixReader) workload(name, at string) string {
 		r.file.problem(at, "%s: %s", name, fileError(err))
 		return name
 	}
-	if _, err := Parse(shown, data); err != nil {
+	file, err := Parse(shown, data)
+	if err != nil {
 		var problems Problems
 		if errors.As(err, &problems) {
 			r.file.problems = append(r.file.problems, problems...)
@@ -146,6 +147,20 @@ func (r *matrixReader) workload(name, at string) string {
 		r.file.problem(at, "two workloads are called %s: rename one of the files", short)
 	}
 	r.matrix.Workloads[short] = string(data)
+	if len(file.Datasets) > 0 {
+		folder, err := filepath.Abs(filepath.Dir(shown))
+		if err != nil {
+			r.file.problem(at, "%s: %v", name, err)
+			return short
+		}
+		if other, taken := r.matrix.Folders[short]; taken && other != folder {
+			r.file.problem(at, "two workloads are called %s, and their data sets lie in different folders: rename one of the files", short)
+		}
+		if r.matrix.Folders == nil {
+			r.matrix.Folders = map[string]string{}
+		}
+		r.matrix.Folders[short] = folder
+	}
 	return short
 }
 

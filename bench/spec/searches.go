@@ -42,7 +42,7 @@ type Filter struct {
 	Where *query.Predicate `json:"where"`
 }
 
-// Holdout are the query vectors: of the column's own kind, and never rows.
+// Holdout are the query vectors: of the column's own kind, and never rows. Those of a data set are its first Count ones, and have no seed.
 type Holdout struct {
 	Count int    `json:"count"`
 	Seed  uint64 `json:"seed"`
@@ -102,7 +102,11 @@ func (b *builder) search(entry ScanEntry, run RunEntry, path, at string) *Search
 	if !(s.TieEpsilon >= 0 && s.TieEpsilon <= mostTieEpsilon) {
 		b.fileProblem(place+".tie_epsilon", "must be from 0 to %g, is %g", mostTieEpsilon, s.TieEpsilon)
 	}
-	b.holdout(s, asked.Holdout, place)
+	if name := b.dataSetOf(s.Field); name != "" {
+		b.dataHoldout(s, asked.Holdout, name, place)
+	} else {
+		b.holdout(s, asked.Holdout, place)
+	}
 	b.filters(s, asked, entry, place)
 	b.strategy(s, asked, place)
 	return s
@@ -130,6 +134,18 @@ func (b *builder) searchField(s *Search, name, place string) int {
 		return column.Field.Dim
 	}
 	return 0
+}
+
+// dataSetOf returns the name of the data set that a column has its vectors of, "" when it has none.
+func (b *builder) dataSetOf(field query.Path) string {
+	if b.template == nil {
+		return ""
+	}
+	column, err := query.Resolve(b.template, field)
+	if err != nil {
+		return "" // which was said
+	}
+	return column.Field.DataSet()
 }
 
 // metric reads a distance by its name.

@@ -46,6 +46,8 @@ type Spec struct {
 	Isolation        *Isolation        `json:"isolation,omitempty"` // Build always gives one; nil: none
 	Engine           map[string]string `json:"engine,omitempty"`    // the engine's own settings
 	Value            map[string]any    `json:"value"`               // the value template as written: strings, arrays, nested tables
+	// Datasets are the data sets that vectors are of, by name.
+	Datasets map[string]Dataset `json:"datasets,omitempty"`
 	// Searched tells that a run of a scan looks for nearest neighbours.
 	Searched bool    `json:"searched,omitempty"`
 	Scans    []Scan  `json:"scans,omitempty"`
@@ -70,13 +72,17 @@ func (s *Spec) canonical() []byte {
 	return text
 }
 
-// Corpus returns the rows and keys that the spec describes.
+// Corpus returns the rows and keys that the spec describes. Of data sets it opens the files and does not look at all that is in them, as CheckDatasets does.
 func (s *Spec) Corpus() (*corpus.Corpus, error) {
 	template, err := corpus.ParseTemplate(s.Value)
 	if err != nil {
 		return nil, fmt.Errorf("parse the value template: %w", err)
 	}
-	return corpus.New(s.Seed, template, s.Key, s.Random)
+	data, err := s.data()
+	if err != nil {
+		return nil, err
+	}
+	return corpus.NewOfData(s.Seed, template, s.Key, s.Random, data)
 }
 
 // WithoutWorkload returns the spec without what steps carry themselves: scans, mixes and batches. It is what an activity needs to know,

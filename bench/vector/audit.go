@@ -92,7 +92,7 @@ func auditCorpus(ctx context.Context, p Problem, t *Truth, rows uint64) (*Audit,
 		}
 	}
 	a.Contrast = contrast(p, t, sums, nearest, counted)
-	a.warn(p)
+	a.warn(p, column.Field.DataSet() != "")
 	return a, nil
 }
 
@@ -167,12 +167,15 @@ func sameVector(p Problem, column query.Column, index uint64, vector []float32) 
 	return slices.Equal(at(&row, column.At).Floats(), vector)
 }
 
-// warn says what stands out.
-func (a *Audit) warn(p Problem) {
+// warn says what stands out. ofData tells that the vectors are those of a data set: then it is no advice to take others.
+func (a *Audit) warn(p Problem, ofData bool) {
 	say := func(format string, args ...any) { a.Warnings = append(a.Warnings, fmt.Sprintf(format, args...)) }
 	if a.Contrast > 0 && a.Contrast < LowContrast {
-		say("the vectors in %s have no neighbourhoods: the mean distance is only %.2f times that of the nearest row (%.1f or more is usual), so recall says little about "+
-			"real data: take a clustered column, e.g. \"vector:768:clustered:200\"", p.Field, a.Contrast, 2.0)
+		advice := "recall says little about real data: take a clustered column, e.g. \"vector:768:clustered:200\""
+		if ofData {
+			advice = "which rows are the nearest means little in this data set"
+		}
+		say("the vectors in %s have no neighbourhoods: the mean distance is only %.2f times that of the nearest row (%.1f or more is usual), so %s", p.Field, a.Contrast, 2.0, advice)
 	}
 	if a.Duplicates > 0 {
 		say("%d of %d rows looked at have the vector of another row in %s: compare tie-aware recalls, strict ones punish right answers", a.Duplicates, a.Looked, p.Field)

@@ -8,7 +8,7 @@ import (
 )
 
 // Queries makes count query vectors for the vector column at path: from the column's own generator, around the same centres as the rows', but never the
-// vectors of rows. More of them under the same seed begin with the first ones.
+// vectors of rows; of a data set's column, its query vectors. More of them under the same seed begin with the first ones.
 func Queries(c *corpus.Corpus, path query.Path, seed uint64, count int) ([][]float32, error) {
 	if count < 1 {
 		return nil, fmt.Errorf("query vectors of %s: the count must be positive, is %d", path, count)
@@ -20,6 +20,9 @@ func Queries(c *corpus.Corpus, path query.Path, seed uint64, count int) ([][]flo
 	held, err := c.Holdout(column.Field, seed)
 	if err != nil {
 		return nil, fmt.Errorf("query vectors: %w", err)
+	}
+	if n := held.Len(); uint64(count) > n {
+		return nil, fmt.Errorf("query vectors of %s: %d are more than the %d that there are", path, count, n)
 	}
 	dim := column.Field.Dim
 	all, vectors := make([]float32, count*dim), make([][]float32, count)

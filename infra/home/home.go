@@ -52,6 +52,15 @@ func Cache() (string, error) {
 	return filepath.Join(dir, name), nil
 }
 
+// Datasets is where it is remembered what is in the files of data sets.
+func Datasets() (string, error) {
+	dir, err := Cache()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "datasets"), nil
+}
+
 // Temporal is where the embedded Temporal server keeps its database, log and
 // state.
 func Temporal() (string, error) { return data("temporal") }

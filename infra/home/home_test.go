@@ -42,11 +42,12 @@ func TestDataFollowsTheEnvironment(t *testing.T) {
 func TestPartsLieBelowData(t *testing.T) {
 	environment(t, "/d", "", "/home/u")
 	for want, part := range map[string]func() (string, error){
-		"/d/temporal": Temporal,
-		"/d/runs":     Runs,
-		"/d/work":     Work,
-		"/d/secrets":  Secrets,
-		"/d/cache":    Cache,
+		"/d/temporal":       Temporal,
+		"/d/runs":           Runs,
+		"/d/work":           Work,
+		"/d/secrets":        Secrets,
+		"/d/cache":          Cache,
+		"/d/cache/datasets": Datasets,
 	} {
 		got, err := part()
 		require.NoError(t, err)

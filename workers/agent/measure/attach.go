@@ -37,6 +37,10 @@ func (s *session) attach(ctx context.Context, task agent.Task) agent.Outcome {
 	if want := s.setup.Spec.Samples; rows != nil && *rows != want {
 		return s.abandon(task, &problem{agent.ErrorDataset, fmt.Errorf("%s holds %d rows and the load left %d: load it again", s.where(), *rows, want)})
 	}
+	if len(s.data) > 0 {
+		task.Say("reading the files of data sets into memory")
+		s.data.Warm()
+	}
 	s.trusted = true
 	return agent.Outcome{Engine: s.found(db)}
 }

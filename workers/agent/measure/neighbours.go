@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,9 @@ type neighbourhood struct {
 	problem vector.Problem
 	truth   *vector.Truth
 	audit   *vector.Audit
+	// warnings are what stands out of the vectors, and published how the neighbours that came with them agree with ours; "" when none came.
+	warnings  []string
+	published string
 }
 
 // neighbours works out the exact neighbours of query vectors. They are kept below the user's cache directory, where every engine and every run of the same
@@ -62,6 +66,10 @@ func (s *session) neighbourhood(ctx context.Context, task agent.Task, id string)
 	}
 	task.Say("looking at the vectors")
 	if n.audit, err = vector.AuditCorpus(ctx, n.problem, n.truth, 0); err != nil {
+		return nil, err
+	}
+	n.warnings = slices.Clone(n.audit.Warnings)
+	if err := s.comparePublished(task, n); err != nil {
 		return nil, err
 	}
 	if s.neighbourhoods == nil {

@@ -26,6 +26,10 @@ func (s *session) prepare(ctx context.Context, task agent.Task) agent.Outcome {
 	if err := db.connect(ctx, s.setup.Spec.Clients, task.Say); err != nil {
 		return s.abandon(task, fmt.Errorf("connect to %s: %w", s.where(), err))
 	}
+	if len(s.data) > 0 {
+		task.Say("reading the files of data sets into memory")
+		s.data.Warm()
+	}
 	s.trusted = true
 	return agent.Outcome{Engine: s.found(db)}
 }

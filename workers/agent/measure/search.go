@@ -110,7 +110,7 @@ func (j *searchJob) describe() *result.Search {
 	d := &result.Search{
 		Field: q.Field.String(), Metric: string(q.Metric), K: q.K, Strategy: string(q.Kind()), Budget: q.Budget, Iterative: q.Iterative, Filter: asked.Filter,
 		Rows: int64(j.known.problem.Rows), Matching: j.answer.Matches, Queries: len(j.known.problem.Queries), Truth: j.known.truth.Digest,
-		Warnings: j.known.audit.Warnings,
+		Warnings: j.known.warnings, Published: j.known.published,
 	}
 	if j.known.audit.Contrast > 0 {
 		d.Contrast = &j.known.audit.Contrast

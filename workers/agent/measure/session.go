@@ -10,7 +10,9 @@ import (
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/plan"
 	"github.com/durabench/durabench/bench/result"
+	"github.com/durabench/durabench/bench/spec"
 	"github.com/durabench/durabench/drivers"
+	"github.com/durabench/durabench/infra/home"
 	"github.com/durabench/durabench/workers/agent"
 )
 
@@ -20,6 +22,7 @@ type session struct {
 	credentials drivers.Credentials
 	engine      drivers.Engine
 	corpus      *corpus.Corpus
+	data        spec.DataFiles // of data sets, which must stay what they are
 	tuning      tuning
 	logger      *slog.Logger
 	calibration *result.Calibration // nil before it was measured
@@ -51,11 +54,15 @@ func newSession(
 	if !ok {
 		return nil, fmt.Errorf("engine %q is not in this build", setup.Spec.Database)
 	}
+	data, err := openDatasets(&setup.Spec)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := setup.Spec.Corpus()
 	if err != nil {
 		return nil, fmt.Errorf("make the corpus: %w", err)
 	}
-	s := &session{setup: setup, credentials: credentials, engine: engine, corpus: rows, tuning: tuning, logger: logger}
+	s := &session{setup: setup, credentials: credentials, engine: engine, corpus: rows, data: data, tuning: tuning, logger: logger}
 	for _, outcome := range finished {
 		if outcome.Calibration != nil {
 			s.calibration = outcome.Calibration
@@ -64,7 +71,20 @@ func newSession(
 	return s, s.restoreMark(finished)
 }
 
-// Run does one step.
+// openDatasets opens the files of data sets and makes sure that they are those that the run is of.
+func openDatasets(s *spec.Spec) (spec.DataFiles, error) {
+	files, err := s.OpenDatasets()
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	cache, err := home.Datasets()
+	if err != nil {
+		return nil, err
+	}
+	return files, s.CheckDatasets(cache)
+}
+
+// Run does one step. Rows of data sets are only what they were while the files are.
 func (s *session) Run(ctx context.Context, task agent.Task) agent.Outcome {
 	kinds := map[plan.Kind]func(*session, context.Context, agent.Task) agent.Outcome{
 		plan.Prepare:   (*session).prepare,
@@ -91,9 +111,15 @@ func (s *session) Run(ctx context.Context, task agent.Task) agent.Outcome {
 	if !ok {
 		return failed(task, &problem{agent.ErrorSpec, fmt.Errorf("this build has no step of kind %q", task.Step.Kind)})
 	}
+	if err := s.data.Unchanged(); err != nil {
+		return failed(task, &problem{agent.ErrorSpec, err})
+	}
 	before := s.mark.text()
 	s.notes = nil
 	outcome := run(s, ctx, task)
+	if err := s.data.Unchanged(); err != nil {
+		return failed(task, &problem{agent.ErrorSpec, err})
+	}
 	if outcome.Leg != nil {
 		outcome.Leg.Interruptions = append(outcome.Leg.Interruptions, s.notes...)
 	}
