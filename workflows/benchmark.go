@@ -142,6 +142,7 @@ func (b *benchmark) measure(ctx workflow.Context) error {
 		return err
 	}
 	b.run.Dir, b.run.Placed = b.host.Dir, b.host.Placed
+	b.run.Spec.Searched = b.run.Spec.Searched || b.host.Searched
 	if b.in.Spec.Mode == spec.ModeLoad {
 		open := workflow.WithActivityOptions(ctx, b.hostOptions("manifest", time.Minute, 5))
 		if err := workflow.ExecuteActivity(open, data.OpenDataset, b.run).Get(ctx, nil); err != nil {

@@ -46,7 +46,7 @@ type Spec struct {
 	Isolation        *Isolation        `json:"isolation,omitempty"` // Build always gives one; nil: none
 	Engine           map[string]string `json:"engine,omitempty"`    // the engine's own settings
 	Value            map[string]any    `json:"value"`               // the value template as written: strings, arrays, nested tables
-	// Searched tells that a run of a scan looks for nearest neighbours.
+	// Searched tells that a run of a scan looks for nearest neighbours. A worker also sets it of a query whose data was loaded for searches.
 	Searched bool    `json:"searched,omitempty"`
 	Scans    []Scan  `json:"scans,omitempty"`
 	Mixes    []Mix   `json:"mixes,omitempty"`
