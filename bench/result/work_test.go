@@ -22,6 +22,8 @@ func scanLeg() *Leg {
 		Index: &Index{
 			Name: "ix_stock", Kind: "ordered", Fields: []string{"stock"}, ReturnedNs: new(int64(5)), CorrectNs: new(int64(7)), ServingNs: new(int64(7)),
 			How: "pg_index.indisvalid", Polls: 1, Bytes: new(int64(8 << 20)),
+			MemoryBefore: &Memory{Bytes: 100 << 20, Kind: "pss", Group: new(int64(300 << 20))}, MemoryAfter: &Memory{Bytes: 130 << 20, Kind: "rss"},
+			MemoryNote: "proportional sizes could not be read any more",
 		},
 		Explain: &Explanation{Text: "Index Scan using ix_stock", Uses: new(true)},
 	}
