@@ -11,6 +11,7 @@ func workFields() []field {
 	fields := append(scanFields(), searchFields()...)
 	fields = append(fields, batchAndMixFields()...)
 	fields = append(fields, indexFields()...)
+	fields = append(fields, churnFields()...)
 	return append(fields, scheduleFields()...)
 }
 

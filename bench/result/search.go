@@ -37,6 +37,8 @@ type Search struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Proof says how the engine's own exact search agrees with the exact neighbours, or why that is not known.
 	Proof string `json:"proof,omitempty"`
+	// Churn is what the index had gone through; absent when it was as it was built.
+	Churn *Churn `json:"churn,omitempty"`
 	Truth string `json:"truth"` // digest of the exact neighbours by which the answers were scored
 }
 

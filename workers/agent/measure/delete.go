@@ -10,6 +10,9 @@ import (
 // delete removes every row, one operation each. Afterwards there must be no row, and asking for one must find none.
 func (s *session) delete(ctx context.Context, task agent.Task) agent.Outcome {
 	step := task.Step
+	if step.Churn != nil {
+		return s.churn(ctx, task)
+	}
 	slots := keySlots(step.Clients * step.Threads)
 	failed := newTouched(uint64(step.Samples))
 	left := s.setup.Spec.Samples - step.Samples

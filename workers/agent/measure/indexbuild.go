@@ -79,6 +79,9 @@ func (b *indexBuild) prepare(ctx context.Context, leg *result.Leg) (*refusal, er
 	if err := b.resume(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.unworn(ctx); err != nil {
+		return nil, err
+	}
 	if err := b.dropLeft(ctx); err != nil {
 		return nil, err
 	}

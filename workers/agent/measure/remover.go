@@ -11,6 +11,7 @@ import (
 type remover struct {
 	corpus *corpus.Corpus
 	client drivers.Client
+	first  uint64 // of the rows; that of operation 0
 	slots  []keySlot
 	failed *touched // rows
 }
@@ -21,8 +22,8 @@ func (r *remover) Slots() int { return len(r.slots) }
 // Ready makes a key.
 func (r *remover) Ready(slot int, index uint64) error {
 	s := &r.slots[slot]
-	s.index = index
-	s.key = r.corpus.Key(&s.buffer, index)
+	s.index = r.first + index
+	s.key = r.corpus.Key(&s.buffer, s.index)
 	return nil
 }
 
