@@ -177,7 +177,13 @@ func (b *benchmark) step(ctx workflow.Context, step plan.Step) error {
 		return nil
 	}
 	if ok, why := b.dataset.allows(step); !ok {
-		b.miss(step, result.NotRun, why)
+		verdict := result.NotRun
+		if step.Churn != nil { // that the index is not there is why its rows were left as they are
+			if because, text, there := b.indexAllows(ctx, step); !there {
+				verdict, why = because, text
+			}
+		}
+		b.miss(step, verdict, why)
 		return nil
 	}
 	if verdict, why, ok := b.indexAllows(ctx, step); !ok {

@@ -36,14 +36,14 @@ func (s *session) churn(ctx context.Context, task agent.Task) agent.Outcome {
 		slots := keySlots(workers)
 		w.removes, w.back.absent = true, true
 		w.worker = func(client int) load.Worker {
-			return &remover{corpus: s.corpus, client: s.database.clients[client], first: uint64(first), slots: make([]keySlot, slots), failed: doubtful}
+			return &remover{corpus: s.corpus, remove: j.conflicts.remove(s.database.clients[client].Delete), first: uint64(first), slots: make([]keySlot, slots), failed: doubtful}
 		}
 	} else {
 		slots := s.rowSlots(workers)
 		w.adds = true
 		w.worker = func(client int) load.Worker {
 			return &writer{
-				corpus: s.corpus, write: s.database.clients[client].Create, version: step.Version, first: uint64(first), slots: make([]rowSlot, slots), failed: doubtful,
+				corpus: s.corpus, write: j.conflicts.write(s.database.clients[client].Create), version: step.Version, first: uint64(first), slots: make([]rowSlot, slots), failed: doubtful,
 			}
 		}
 	}
@@ -58,12 +58,14 @@ func (s *session) churn(ctx context.Context, task agent.Task) agent.Outcome {
 type churnJob struct {
 	session   *session
 	task      agent.Task
+	conflicts *conflicts
 	unsettled error // the index does not serve after the leg
 }
 
 // prepare makes sure that there are indexes to wear.
 func (j *churnJob) prepare(ctx context.Context, leg *result.Leg) (*refusal, error) {
 	churn := j.task.Step.Churn
+	j.conflicts = j.session.newConflicts()
 	leg.Index, leg.Churn = describeIndex(churn.Index), describeChurn(churn, j.session.setup.Spec.Samples)
 	return nil, j.session.ensureIndexes(ctx, j.task, churn.Indexes())
 }
@@ -75,6 +77,9 @@ func describeChurn(churn *plan.Churn, rows int64) *result.Churn {
 
 // settle waits, off the clock, until the indexes serve again with nothing left to do for them, and tells when the one of vectors did and what it is then.
 func (j *churnJob) settle(ctx context.Context, measured *load.Result, leg *result.Leg) {
+	if j.conflicts != nil {
+		leg.Measured.Retries = new(j.conflicts.retried.Load())
+	}
 	if measured.Stopped != "" || ctx.Err() != nil {
 		return
 	}
@@ -207,11 +212,12 @@ func (s *session) ensureWorn(ctx context.Context, task agent.Task, churn *plan.C
 
 // replaceRows deletes so many rows from one on, and then inserts them again.
 func (s *session) replaceRows(ctx context.Context, task agent.Task, first uint64, n int) error {
+	conflicts := s.newConflicts()
 	each := func(do func(ctx context.Context, client drivers.Client, row uint64) error) error {
 		return s.eachClient(ctx, n, func(ctx context.Context, client drivers.Client, from, to int) error {
 			for i := from; i < to; i++ {
 				bounded, cancel := s.bounded(ctx, 0)
-				err := do(bounded, client, first+uint64(i))
+				err := conflicts.retry(bounded, func() error { return do(bounded, client, first+uint64(i)) })
 				cancel()
 				if err != nil {
 					return err

@@ -169,3 +169,25 @@ func TestChurnThatFailsIsPutRight(t *testing.T) {
 		r.must("index/near/hnsw/drop", "delete")
 	}
 }
+
+// What the server refuses as conflicting and asks for again is sent again, and counted; but not without end.
+func TestConflictsOfChurnAreSentAgain(t *testing.T) {
+	r := churning(t)
+	r.upTo(lastInsert)
+	r.nearby().inserts.Store(0)
+	r.nearby().fault = "some inserts conflict"
+	leg := r.do(t.Context(), lastInsert).Leg
+	require.Equal(t, result.Valid, leg.Verdict, leg.Why)
+	require.Greater(t, *leg.Measured.Retries, int64(churnRows/4))
+	require.EqualValues(t, nearbyRows, *leg.Measured.RowsAfter)
+	r.must(restored)
+	delete(r.nearby().indexes, "ix_near")
+	r.must(churnedAll) // with conflicts, off the clock
+
+	r = churning(t)
+	r.upTo(lastInsert)
+	r.nearby().fault = "inserts conflict"
+	leg = r.do(t.Context(), lastInsert).Leg
+	require.Equal(t, result.Failed, leg.Verdict)
+	require.Contains(t, leg.Why, "conflict: deadlock found")
+}

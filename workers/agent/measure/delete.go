@@ -18,7 +18,7 @@ func (s *session) delete(ctx context.Context, task agent.Task) agent.Outcome {
 	left := s.setup.Spec.Samples - step.Samples
 	return s.leg(ctx, task, work{
 		worker: func(client int) load.Worker {
-			return &remover{corpus: s.corpus, client: s.database.clients[client], slots: make([]keySlot, slots), failed: failed}
+			return &remover{corpus: s.corpus, remove: s.database.clients[client].Delete, slots: make([]keySlot, slots), failed: failed}
 		},
 		checksLater: true,
 		back:        &readback{samples: step.Samples, absent: true},

@@ -93,8 +93,12 @@ type nearbyClient struct {
 }
 
 func (c *nearbyClient) Create(ctx context.Context, key corpus.Key, row *corpus.Row) error {
-	if c.database.inserts.Add(1); c.database.fault == "inserts fail" {
+	inserts := c.database.inserts.Add(1)
+	switch fault := c.database.fault; {
+	case fault == "inserts fail":
 		return errors.New("disk is full")
+	case fault == "inserts conflict", fault == "some inserts conflict" && inserts%3 == 0:
+		return drivers.Classify(drivers.ClassConflict, errors.New("deadlock found"))
 	}
 	return c.Client.Create(ctx, key, row)
 }
