@@ -197,7 +197,9 @@ func TestChurnWithoutItsIndexIsUnsupported(t *testing.T) {
 	in.Attributes = false
 	index := query.Index{Name: "ix_v"}
 	fewer := plan.Rows(spec.RowSet{{From: 5, To: 10, Version: 1}})
-	churn := func(leg int) *plan.Churn { return &plan.Churn{Index: index, Of: spec.Churn{Share: 0.5, Rounds: 1}, Leg: leg} }
+	churn := func(leg int) *plan.Churn {
+		return &plan.Churn{Index: index, Of: spec.Churn{Share: 0.5, Rounds: 1}, Leg: leg}
+	}
 	at := len(in.Plan.Steps) - 1
 	require.Equal(t, plan.Delete, in.Plan.Steps[at].Kind)
 	in.Plan.Steps = slices.Insert(in.Plan.Steps, at,

@@ -79,7 +79,9 @@ func TestChurnThatIsNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Churn != nil || s.Search != nil && s.Search.Churned != nil || s.Effect == Consuming }) {
+	if slices.ContainsFunc(p.Steps, func(s Step) bool {
+		return s.Churn != nil || s.Search != nil && s.Search.Churned != nil || s.Effect == Consuming
+	}) {
 		t.Errorf("a query changes rows: %q", stepLines(p))
 	}
 	p, err = New(churned(spec.ModeAll), Abilities{Engine: "postgres", Count: true, Unsupported: map[string]string{"search/knn/hnsw": "no such index"}})
