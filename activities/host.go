@@ -45,6 +45,8 @@ type PreparedHost struct {
 	// Isolation is what was done so that the machine is the run's alone, and Placed where agent and server belong for it.
 	Isolation *result.Isolation `json:"isolation,omitempty"`
 	Placed    Placed            `json:"placed,omitzero"`
+	// Searched tells that the data was loaded for searches, whose vectors the engine keeps in a way of their own: a query without any finds them so.
+	Searched bool `json:"searched,omitempty"`
 }
 
 // PrepareHost makes the run's working directory and makes sure, before anything starts, that the run can be measured and kept here: the
@@ -79,13 +81,21 @@ func (h *Host) prepare(ctx context.Context, beat *beat, run Run) (PreparedHost, 
 		return PreparedHost{}, permanent(TypePreflight, err)
 	}
 	data := dataPath(run, engine)
-	if err := h.checkData(run, data); err != nil {
+	if err := checkDatasets(run.Spec); err != nil {
+		return PreparedHost{}, err
+	}
+	prepared := PreparedHost{Dir: dir, Harness: build.Harness()}
+	if run.Spec.Mode == spec.ModeQuery {
+		prepared.Searched, err = checkManifest(run.Spec, engine)
+	} else {
+		err = checkWritable(run, data)
+	}
+	if err != nil {
 		return PreparedHost{}, err
 	}
 	if err := checkStore(ctx, beat, run.Store); err != nil {
 		return PreparedHost{}, err
 	}
-	prepared := PreparedHost{Dir: dir, Harness: build.Harness()}
 	if h.Reaper != nil {
 		beat.set(Heartbeat{Waiting: "removing what earlier runs left"})
 		h.Reaper.before(ctx, run.ID)
@@ -150,21 +160,23 @@ func known(s spec.Spec) (drivers.Engine, error) {
 	return engine, nil
 }
 
-// checkData makes sure that the files of data sets are here, that the data can be written, that there is room for it, and that a query run finds what was
-// loaded.
-func (h *Host) checkData(run Run, data string) error {
-	if len(run.Spec.Datasets) > 0 {
-		cache, err := home.Datasets()
-		if err != nil {
-			return permanent(TypePreflight, err)
-		}
-		if err := run.Spec.CheckDatasets(cache); err != nil {
-			return permanent(TypeSpec, err)
-		}
+// checkDatasets makes sure that the files of data sets are here.
+func checkDatasets(s spec.Spec) error {
+	if len(s.Datasets) == 0 {
+		return nil
 	}
-	if run.Spec.Mode == spec.ModeQuery {
-		return checkManifest(run.Spec)
+	cache, err := home.Datasets()
+	if err != nil {
+		return permanent(TypePreflight, err)
 	}
+	if err := s.CheckDatasets(cache); err != nil {
+		return permanent(TypeSpec, err)
+	}
+	return nil
+}
+
+// checkWritable makes sure that the data can be written, and that there is room for it.
+func checkWritable(run Run, data string) error {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return permanent(TypePreflight, fmt.Errorf("make the data directory: %w", err))
 	}
@@ -178,23 +190,23 @@ func (h *Host) checkData(run Run, data string) error {
 	return checkSpace(run.Spec, data)
 }
 
-// checkManifest compares what a query run asks for with what a load left.
-func checkManifest(s spec.Spec) error {
+// checkManifest compares what a query run asks for with what a load left, and tells whether the vectors there are kept as those of searches.
+func checkManifest(s spec.Spec, engine drivers.Engine) (searched bool, err error) {
 	manifest, err := spec.ReadManifest(s.DataDir, s.Database, s.Name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return permanent(TypeSpec, err)
+		return false, permanent(TypeSpec, err)
 	}
 	if err != nil {
-		return permanent(TypeDataset, err)
+		return false, permanent(TypeDataset, err)
 	}
-	if differences := manifest.Differences(&s); len(differences) > 0 {
+	if differences := manifest.Differences(&s, engine.SearchedVectors); len(differences) > 0 {
 		problems := make([]error, len(differences))
 		for i, difference := range differences {
 			problems[i] = errors.New(difference)
 		}
-		return permanent(TypeSpec, fmt.Errorf("the loaded data is not what this run asks for: %w", errors.Join(problems...)))
+		return false, permanent(TypeSpec, fmt.Errorf("the loaded data is not what this run asks for: %w", errors.Join(problems...)))
 	}
-	return nil
+	return engine.SearchedVectors != "" && manifest.ForSearches(), nil
 }
 
 // checkStore makes sure that results can be kept before any is measured.

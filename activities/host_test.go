@@ -95,6 +95,25 @@ func TestQueryOfOtherDataIsRefused(t *testing.T) {
 	requirePermanent(t, err, TypeSpec, "nothing was loaded")
 }
 
+// A query without searches reads what a load for searches has left as that has it; one with searches of what was loaded for none is refused.
+func TestQueryFindsVectorsAsTheyWereLoaded(t *testing.T) {
+	b := newBench(t, "postgres", func(s *spec.Spec) { s.Searched = true })
+	b.run.Spec.Mode, b.run.Spec.DataDir = spec.ModeLoad, t.TempDir()
+	_, err := do[any](b, (*Dataset)(nil).SealDataset, b.run)
+	require.NoError(t, err)
+	b.run.Spec.Mode, b.run.Spec.Searched = spec.ModeQuery, false
+	prepared, err := do[PreparedHost](b, b.host.PrepareHost, b.run)
+	require.NoError(t, err)
+	require.True(t, prepared.Searched)
+
+	b.run.Spec.Mode = spec.ModeLoad
+	_, err = do[any](b, (*Dataset)(nil).SealDataset, b.run)
+	require.NoError(t, err)
+	b.run.Spec.Mode, b.run.Spec.Searched = spec.ModeQuery, true
+	_, err = do[PreparedHost](b, b.host.PrepareHost, b.run)
+	requirePermanent(t, err, TypeSpec, "searches for nearest neighbours: loaded without any, asked with them")
+}
+
 func TestCleanHostRemovesWhatIsOurs(t *testing.T) {
 	b := newBench(t, "sqlite", nil)
 	b.prepare()

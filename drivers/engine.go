@@ -53,6 +53,9 @@ type Engine struct {
 	// Connections returns how many connections a load will open with these settings, the database's own beside the clients' included;
 	// nil for embedded engines.
 	Connections func(Config) int
+	// SearchedVectors says, for people, how vectors are kept of rows that will be searched (Config.Searches) and how of others, where that differs: the
+	// rows of the one kind cannot be used as the other. Empty where they are the same.
+	SearchedVectors string
 	// Server says how to run the engine's own server; nil for embedded engines.
 	Server *Server
 	// Open connects to the database, or opens it in Config.Dir.

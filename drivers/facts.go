@@ -12,7 +12,8 @@ import (
 func Facts(shipped fs.FS, remote bool) spec.Facts {
 	known := spec.Facts{Shipped: shipped, Remote: remote}
 	for _, engine := range Engines() {
-		about := spec.EngineFacts{Name: engine.Name, Check: engine.checkTier, Dialects: engine.Dialects(), MaxBatch: engine.MaxBatch()}
+		about := spec.EngineFacts{Name: engine.Name, Check: engine.checkTier, Dialects: engine.Dialects(), MaxBatch: engine.MaxBatch(),
+			SearchedVectors: engine.SearchedVectors}
 		for _, mode := range engine.Modes {
 			about.Servers = append(about.Servers, string(mode))
 		}

@@ -50,6 +50,8 @@ field = "embedding"
 top_k = 10
 index_strategy = { kind = "hnsw", m = 16, ef_construction = 100, ef_search = [16, 64] }
 recall_targets = [0.9]
+churn = 0.25
+churn_rounds = 2
 holdout = { count = 40, seed = 42 }
 filter_index = true
 filters = [{ name = "tenth", field = "number", op = "lte", value = 100 }]
@@ -61,6 +63,8 @@ name = "set"
 field = "embedding"
 top_k = 10
 index_strategy = { kind = "vectorset", m = 16, ef_construction = 100, ef_search = [64] }
+churn = 0.25
+churn_rounds = 2
 holdout = { count = 40, seed = 42 }
 filters = [{ name = "tenth", field = "number", op = "lte", value = 100 }]
 `
@@ -106,7 +110,7 @@ func TestSearchesAreScoredOnEveryEngine(t *testing.T) {
 			w := newWorld(t)
 			w.extra = append(w.extra, searchWorld(t, engine)...)
 			d := w.measured(engine, w.written("nearest.toml", nearest), "-s", "2000")
-			valid := map[string]int{}
+			valid, churned, worn := map[string]int{}, 0, 0
 			for _, leg := range d.Legs {
 				switch {
 				case leg.Verdict == result.Unsupported && leg.Why != "":
@@ -115,7 +119,25 @@ func TestSearchesAreScoredOnEveryEngine(t *testing.T) {
 				case leg.Kind == "search":
 					valid[strings.Split(leg.ID, "/")[2]]++
 					checkSearch(t, engine, leg)
+					if leg.Search.Churn != nil {
+						churned++
+						if len(leg.Interruptions) > 0 {
+							t.Errorf("leg %s: nothing was lost, and it says %+v", leg.ID, leg.Interruptions)
+						}
+					}
+				case leg.Churn != nil:
+					worn++
+					if m := leg.Measured; m.OK != 500 || m.RowsAfter == nil || *m.RowsAfter != *m.RowsWanted || m.ReadBack != 500 || leg.Churn.ReadyNs == nil {
+						t.Errorf("leg %s: %+v of %+v", leg.ID, leg.Churn, m)
+					}
+				case leg.Kind == "index-build":
+					if x := leg.Index; x.MemoryBefore == nil || x.MemoryAfter == nil || x.MemoryBefore.Bytes < 1<<20 || x.MemoryNote != "" {
+						t.Errorf("leg %s: the server held %+v before it and %+v after it: %s", leg.ID, x.MemoryBefore, x.MemoryAfter, x.MemoryNote)
+					}
 				}
+			}
+			if worn != 4 || churned == 0 {
+				t.Errorf("%d legs of churn and %d searches after it are valid", worn, churned)
 			}
 			for _, run := range runs {
 				if valid[run] == 0 {
@@ -136,6 +158,9 @@ func checkSearch(t *testing.T, engine string, leg result.Leg) {
 	}
 	if strings.HasSuffix(leg.ID, "/sequential") != (leg.Clients*leg.Threads == 1) {
 		t.Errorf("leg %s has %d × %d in flight", leg.ID, leg.Clients, leg.Threads)
+	}
+	if strings.Contains(leg.ID, "/churned/") != (s.Churn != nil) {
+		t.Errorf("leg %s is after the churn %+v", leg.ID, s.Churn)
 	}
 	switch {
 	case s.Exact() && (r.TieAware.Min < 1 || r.ReturnedMin != s.K):
@@ -158,6 +183,29 @@ func checkSearch(t *testing.T, engine string, leg result.Leg) {
 	}
 }
 
+// What was loaded for searches is read without any, and what was loaded without any is not searched: PostgreSQL keeps the vectors otherwise.
+func TestQueryFindsVectorsAsTheyWereLoaded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.extra = append(w.extra, searchWorld(t, "postgres")...)
+	args := []string{"-d", "postgres", "-s", "500", "-c", "2", "-t", "2", "--persisted", "--config", w.written("nearest.toml", nearest), "--data-dir", w.dir, "--name", "kept", "--isolation", "none", "--format", "json"}
+	run := func(mode string, more ...string) outcome {
+		return w.run(append(append([]string{"run", "--mode", mode}, args...), more...)...)
+	}
+	for _, o := range []outcome{run("load"), run("query", "--skip-scans", "--verify", "all")} {
+		if o.code != 0 {
+			t.Fatalf("exit %d: %s", o.code, o.stderr)
+		}
+	}
+	if o := run("load", "--skip-scans"); o.code != 0 {
+		t.Fatalf("load without searches: exit %d: %s", o.code, o.stderr)
+	}
+	if o := run("query"); o.code != 4 || !strings.Contains(o.stderr, "loaded without any, asked with them") || !strings.Contains(o.stderr, "load again") {
+		t.Errorf("query with searches: exit %d, want 4 that says what to do:\n%s", o.code, o.stderr)
+	}
+	w.nothingLeft()
+}
+
 // A run of searches goes on after the loss of any process in the truth, the load, the build and the legs, and ends with every leg whole.
 func TestSearchesSurviveKills(t *testing.T) {
 	longer := strings.NewReplacer("vector:16", "vector:64", "iterations = 100", "iterations = 3000", "ef_construction = 100", "ef_construction = 300")
@@ -171,6 +219,7 @@ func TestSearchesSurviveKills(t *testing.T) {
 		{"neighbours/embedding-cosine", agentOf}, {"create", serverOf}, {"search/knn/exact/all/sequential", agentOf}, {"index/knn/hnsw/build", agentOf},
 		{"search/knn/hnsw/all/ef_search-16/sequential", serverOf}, {"search/knn/hnsw/all/ef_search-64/sequential", workerOf},
 		{"search/knn/hnsw/all/ef_search-64/concurrent", agentOf}, {"index/knn/hnsw/filter-number/build", workerOf},
+		{"index/knn/hnsw/churn/1/delete", serverOf}, {"index/knn/hnsw/churn/2/insert", agentOf}, {"search/knn/hnsw/churned/all/ef_search-16/sequential", serverOf},
 	}
 	for _, hit := range hits {
 		begun := filepath.Join(r.dir(), "steps", "*-"+strings.ReplaceAll(hit.step, "/", "~")+".begun.json")

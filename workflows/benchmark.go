@@ -142,6 +142,7 @@ func (b *benchmark) measure(ctx workflow.Context) error {
 		return err
 	}
 	b.run.Dir, b.run.Placed = b.host.Dir, b.host.Placed
+	b.run.Spec.Searched = b.run.Spec.Searched || b.host.Searched
 	if b.in.Spec.Mode == spec.ModeLoad {
 		open := workflow.WithActivityOptions(ctx, b.hostOptions("manifest", time.Minute, 5))
 		if err := workflow.ExecuteActivity(open, data.OpenDataset, b.run).Get(ctx, nil); err != nil {
@@ -176,7 +177,13 @@ func (b *benchmark) step(ctx workflow.Context, step plan.Step) error {
 		return nil
 	}
 	if ok, why := b.dataset.allows(step); !ok {
-		b.miss(step, result.NotRun, why)
+		verdict := result.NotRun
+		if step.Churn != nil { // that the index is not there is why its rows were left as they are
+			if because, text, there := b.indexAllows(ctx, step); !there {
+				verdict, why = because, text
+			}
+		}
+		b.miss(step, verdict, why)
 		return nil
 	}
 	if verdict, why, ok := b.indexAllows(ctx, step); !ok {

@@ -48,7 +48,7 @@ func (d dataset) after(step plan.Step, verdict result.Verdict) dataset {
 		return dataset{lost: fmt.Sprintf("it was lost before the step %q", step.ID)}
 	case step.Effect == plan.ReadOnly, step.Leaves == plan.Any:
 		return d
-	case step.Leaves == plan.Stirred:
+	case step.Leaves == plan.Stirred, step.Churn != nil:
 		return dataset{state: plan.Stirred} // which says nothing of the rows: what a leg that failed has left is put right likewise
 	default:
 		return dataset{lost: fmt.Sprintf("the step %q, which was to leave it %s, is %s", step.ID, step.Leaves, verdict)}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/durabench/durabench/activities"
 	"github.com/durabench/durabench/bench/plan"
+	"github.com/durabench/durabench/bench/query"
 	"github.com/durabench/durabench/bench/result"
 )
 
@@ -15,6 +16,7 @@ import (
 // that searches filter by.
 type indexes struct {
 	built  []string // those that are there
+	worn   []string // those of them that have gone through all of their churn
 	left   string   // one of which something may be there, because it could not be removed: nothing after it is measured without
 	failed []unbuilt
 }
@@ -59,10 +61,23 @@ func (x indexes) allows(step plan.Step, every bool) (verdict result.Verdict, why
 	case step.Kind == plan.ScanLeg && step.Scan.Indexed != nil:
 		return x.there(step.Scan.Indexed.Name)
 	case step.Kind == plan.SearchLeg:
-		for _, index := range step.Search.Indexes() {
-			if verdict, why, ok := x.there(index.Name); !ok {
-				return verdict, why, ok
-			}
+		if verdict, why, ok := x.allThere(step.Search.Indexes()); !ok {
+			return verdict, why, ok
+		}
+		if churn := step.Search.Churned; churn != nil && !slices.Contains(x.worn, churn.Index.Name) {
+			return result.NotRun, fmt.Sprintf("the index %s has not gone through its churn", churn.Index.Name), false
+		}
+	case step.Churn != nil && step.Timed:
+		return x.allThere(step.Churn.Indexes())
+	}
+	return "", "", true
+}
+
+// allThere is there for all of some indexes.
+func (x indexes) allThere(all []query.Index) (result.Verdict, string, bool) {
+	for _, index := range all {
+		if verdict, why, ok := x.there(index.Name); !ok {
+			return verdict, why, ok
 		}
 	}
 	return "", "", true
@@ -71,7 +86,7 @@ func (x indexes) allows(step plan.Step, every bool) (verdict result.Verdict, why
 // spoils tells whether the index that is left keeps a step from being run. Its own build begins with its removal.
 func (x indexes) spoils(step plan.Step, every bool) bool {
 	if !every {
-		return step.Scan != nil || step.Search != nil
+		return step.Scan != nil || step.Search != nil || step.Churn != nil
 	}
 	return step.Timed && (step.Kind != plan.IndexBuild || step.Index.Name != x.left)
 }
@@ -92,10 +107,14 @@ func (x indexes) there(name string) (result.Verdict, string, bool) {
 // after is what is known of the indexes after a step that came to the verdict; left tells that something of the step's index may be there although it
 // should not.
 func (x indexes) after(step plan.Step, verdict result.Verdict, why string, left bool) indexes {
+	if churn := step.Churn; churn != nil && churn.Leg == churn.Legs() && holds(verdict) {
+		x.worn = append(slices.Clone(x.worn), churn.Index.Name)
+	}
 	if step.Kind != plan.IndexBuild && step.Kind != plan.IndexDrop {
 		return x
 	}
 	name := step.Index.Name
+	x.worn = slices.DeleteFunc(slices.Clone(x.worn), func(worn string) bool { return worn == name })
 	x.built = slices.DeleteFunc(slices.Clone(x.built), func(built string) bool { return built == name })
 	x.failed = slices.DeleteFunc(slices.Clone(x.failed), func(failed unbuilt) bool { return failed.name == name })
 	switch {

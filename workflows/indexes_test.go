@@ -155,3 +155,64 @@ func TestSearchesFollowTheFateOfAllTheirIndexes(t *testing.T) {
 	}
 	require.Equal(t, []string{"ix_vectors", "ix_number", "ix_shade"}, all.built, "what is known of a moment does not change with the next")
 }
+
+// Searches after churn run when all of it was done on the index that is there.
+func TestChurnedSearchesFollowTheirChurn(t *testing.T) {
+	index := &query.Index{Name: "ix_v"}
+	churn := func(leg int) plan.Step {
+		return plan.Step{ID: "churn", Kind: plan.Create, Timed: true, Leaves: plan.Updated, Churn: &plan.Churn{Index: *index, Of: spec.Churn{Share: 0.1, Rounds: 2}, Leg: leg}}
+	}
+	search := plan.Step{ID: "search", Kind: plan.SearchLeg, Timed: true, Search: &plan.Search{Query: query.Search{Index: index}, Churned: churn(0).Churn}}
+	build := plan.Step{ID: "build", Kind: plan.IndexBuild, Timed: true, Index: index}
+	built := indexes{}.after(build, result.Valid, "", false)
+	for name, test := range map[string]struct {
+		x           indexes
+		churn, legs bool // run
+	}{
+		"not built":               {indexes{}, false, false},
+		"built":                   {built, true, false},
+		"in the middle of it":     {built.after(churn(3), result.Valid, "", false), true, false},
+		"through it":              {built.after(churn(4), result.GeneratorLimited, "", false), true, true},
+		"the last of it failed":   {built.after(churn(4), result.Failed, "why", false), true, false},
+		"through it, built again": {built.after(churn(4), result.Valid, "", false).after(build, result.Valid, "", false), true, false},
+	} {
+		if _, why, ok := test.x.allows(churn(1), true); ok != test.churn {
+			t.Errorf("%s: churn is allowed: %t, %s", name, ok, why)
+		}
+		if verdict, why, ok := test.x.allows(search, true); ok != test.legs || !ok && (verdict != result.NotRun || why == "") {
+			t.Errorf("%s: searches are allowed: %t, %s: %s", name, ok, verdict, why)
+		}
+	}
+	// What a leg has left that failed is put right, as after a mix.
+	require.Equal(t, dataset{state: plan.Stirred}, dataset{state: plan.Updated}.after(churn(1), result.Failed))
+	require.Equal(t, dataset{state: plan.Updated}, dataset{state: plan.Stirred}.after(churn(2), result.Valid))
+}
+
+// Legs of churn on an index that the engine cannot build are as unsupported as its build, also those that would find fewer rows; the run goes on.
+func TestChurnWithoutItsIndexIsUnsupported(t *testing.T) {
+	env, f := environment(t)
+	f.verdicts["build"], f.cleared["build"] = result.Unsupported, true
+	f.legs()
+	in := input(t, spec.ModeAll)
+	in.Attributes = false
+	index := query.Index{Name: "ix_v"}
+	fewer := plan.Rows(spec.RowSet{{From: 5, To: 10, Version: 1}})
+	churn := func(leg int) *plan.Churn {
+		return &plan.Churn{Index: index, Of: spec.Churn{Share: 0.5, Rounds: 1}, Leg: leg}
+	}
+	at := len(in.Plan.Steps) - 1
+	require.Equal(t, plan.Delete, in.Plan.Steps[at].Kind)
+	in.Plan.Steps = slices.Insert(in.Plan.Steps, at,
+		plan.Step{ID: "build", Kind: plan.IndexBuild, Timed: true, Needs: plan.Updated, Leaves: plan.Any, Effect: plan.ReadOnly, Samples: 1, Index: &index},
+		plan.Step{ID: "go", Kind: plan.Delete, Timed: true, Needs: plan.Updated, Leaves: fewer, Effect: plan.Consuming, Samples: 5, Churn: churn(1)},
+		plan.Step{ID: "come", Kind: plan.Create, Timed: true, Needs: fewer, Leaves: plan.Stirred, Effect: plan.Consuming, Samples: 5, Churn: churn(2)},
+		plan.Step{ID: "restore", Kind: plan.Restore, Needs: plan.Stirred, Leaves: plan.Updated, Effect: plan.Repeatable, Churn: churn(0)},
+	)
+	env.ExecuteWorkflow(Benchmark, in)
+	require.NoError(t, env.GetWorkflowError())
+	for _, id := range []string{"go", "come"} {
+		require.Equal(t, result.Unsupported, f.missing(id).Verdict, id)
+	}
+	require.NotContains(t, f.done, "run restore")
+	require.Contains(t, f.done, "run delete")
+}

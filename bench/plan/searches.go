@@ -157,7 +157,7 @@ func (l scanLegs) addSearches(truths []Step) []Step {
 	for _, search := range Searches(l.scan, l.run) {
 		legs = append(legs, l.search(search, truths, unbuilt)...)
 	}
-	return slices.Concat(before, legs, after)
+	return slices.Concat(before, legs, l.churn(truths, unbuilt), after)
 }
 
 // widest returns the search of all rows that looks at the most: what an index that is whole answers best.
@@ -177,11 +177,7 @@ func (l scanLegs) search(search Search, truths []Step, unbuilt string) []Step {
 	if skip == "" {
 		skip = l.abilities.Unsupported[search.Key]
 	}
-	for _, index := range l.run.Search.FilterIndexes {
-		if l.abilities.Unsupported[FilterIndexKey(l.scan, l.run, index)] == "" {
-			search.FilterIndexes = append(search.FilterIndexes, index)
-		}
-	}
+	search.FilterIndexes = l.filterIndexes()
 	step := Step{
 		ID: search.Key + "/sequential", Title: l.searchTitle(search), Kind: SearchLeg, Timed: true, Needs: Updated, Leaves: Any, Effect: ReadOnly,
 		Version: updated, Rows: l.spec.Samples, Skip: skip,
@@ -195,6 +191,16 @@ func (l scanLegs) search(search Search, truths []Step, unbuilt string) []Step {
 		steps = append(steps, step)
 	}
 	return steps
+}
+
+// filterIndexes are the indexes on columns that the run's searches filter by which the engine can build.
+func (l scanLegs) filterIndexes() (can []query.Index) {
+	for _, index := range l.run.Search.FilterIndexes {
+		if l.abilities.Unsupported[FilterIndexKey(l.scan, l.run, index)] == "" {
+			can = append(can, index)
+		}
+	}
+	return can
 }
 
 // searchTitle names a search for people.

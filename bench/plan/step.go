@@ -57,6 +57,8 @@ type Step struct {
 	Index *query.Index `json:"index,omitempty"`
 	// Search is what a search leg asks for; of an index build, the search whose first whole answer is one of its clocks.
 	Search *Search `json:"search,omitempty"`
+	// Churn is set in legs that delete or insert rows to wear an index, and in the step that puts right what they could not.
+	Churn *Churn `json:"churn,omitempty"`
 	// Neighbours are what an ExactNeighbours step is to work out, and by what a step with a Search is scored.
 	Neighbours *Neighbours `json:"neighbours,omitempty"`
 	// Scans are what a Truth step is to work out the answers of: every scan of the plan's whose answer can be known, each once.

@@ -31,6 +31,8 @@ type Search struct {
 	// Target is the recall that the smallest budget is looked for to reach, 0 when the budget is given.
 	Target     float64 `json:"target,omitempty"`
 	TieEpsilon float64 `json:"tieEpsilon,omitempty"`
+	// Churned is what the index has to have gone through; nil for one that is as it was built.
+	Churned *Churn `json:"churned,omitempty"`
 }
 
 // Indexes returns the indexes that the search needs to be there.

@@ -52,7 +52,7 @@ func newLayout(d *Document) *layout {
 	l := &layout{doc: d}
 	lines := tableLines(d)
 	l.sections = []section{{lines: lines, groups: [][]column{slices.Concat(speed(), recalls(d)), latencies(lines), operations(), l.resources()}}}
-	for _, s := range []section{scanSection(d), searchSection(d), mixSection(d), batchSection(d), indexSection(d), rateSection(d)} {
+	for _, s := range []section{scanSection(d), searchSection(d), mixSection(d), batchSection(d), indexSection(d), churnSection(d), rateSection(d)} {
 		if len(s.lines) > 0 {
 			l.sections = append(l.sections, s)
 		}

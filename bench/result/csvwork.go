@@ -1,6 +1,7 @@
 package result
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,6 +11,7 @@ func workFields() []field {
 	fields := append(scanFields(), searchFields()...)
 	fields = append(fields, batchAndMixFields()...)
 	fields = append(fields, indexFields()...)
+	fields = append(fields, churnFields()...)
 	return append(fields, scheduleFields()...)
 }
 
@@ -141,7 +143,37 @@ func indexFields() []field {
 		of("index first right answer (ns)", func(x *Index) string { return maybe(x.CorrectNs) }),
 		of("index serving (ns)", func(x *Index) string { return maybe(x.ServingNs) }),
 		of("index size (bytes)", func(x *Index) string { return maybe(x.Bytes) }),
+		of("server memory before index build (bytes)", func(x *Index) string { return x.MemoryBefore.bytes() }),
+		of("server memory with index (bytes)", func(x *Index) string { return x.MemoryAfter.bytes() }),
+		of("server memory kind of index build", func(x *Index) string { return x.memoryKind() }),
+		of("server control group before index build (bytes)", func(x *Index) string { return x.MemoryBefore.group() }),
+		of("server control group with index (bytes)", func(x *Index) string { return x.MemoryAfter.group() }),
 	}
+}
+
+func (m *Memory) bytes() string {
+	if m == nil {
+		return ""
+	}
+	return integer(m.Bytes)
+}
+
+func (m *Memory) group() string {
+	if m == nil {
+		return ""
+	}
+	return maybe(m.Group)
+}
+
+// memoryKind is what the readings of memory are: of both, when they differ.
+func (x *Index) memoryKind() string {
+	var kinds []string
+	for _, m := range []*Memory{x.MemoryBefore, x.MemoryAfter} {
+		if m != nil && !slices.Contains(kinds, m.Kind) {
+			kinds = append(kinds, m.Kind)
+		}
+	}
+	return strings.Join(kinds, " ")
 }
 
 func scheduleFields() []field {

@@ -207,6 +207,7 @@ type Leg struct {
 	Search        *Search        `json:"search,omitempty"` // of a search leg, or of the build of the index that it uses
 	Batch         *Batch         `json:"batch,omitempty"`
 	Mix           *Mix           `json:"mix,omitempty"`
+	Churn         *Churn         `json:"churn,omitempty"`    // of a leg that deletes or inserts rows to wear an index
 	Index         *Index         `json:"index,omitempty"`    // that is built, dropped or used
 	Explain       *Explanation   `json:"explain,omitempty"`  // of the scan, when it is to use the index
 	Measured      *Measured      `json:"measured,omitempty"` // absent when the leg did not run

@@ -3,6 +3,7 @@ package result
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -162,9 +163,12 @@ func workDocument() *Document {
 	dropped.ID, dropped.Title, dropped.Kind = "index/stock/full/drop", "stock full index drop", "index-drop"
 	text := none(buildLeg(), Unsupported, "no full-text index")
 	text.ID, text.Title, text.Index = "index/words/full/build", "words full index build", &Index{Name: "ix_words", Kind: "fulltext", Fields: []string{"words"}}
+	worn := searchLeg()
+	worn.ID, worn.Title = strings.Replace(worn.ID, "/hnsw/", "/hnsw/churned/", 1), worn.Title+", churned"
+	worn.Search.Churn = &Churn{Index: "ix_knn_hnsw", Rows: 1000, Rounds: 2}
 	d.Legs = []Leg{
 		*heap, *buildLeg(), *scanLeg(), *unused, *dropped, *text, *mixLeg(), *none(read, NotRun, "the run was cancelled"), *batchLeg(),
-		*none(late, Skipped, "--skip-batches"), *exactLeg(), *searchLeg(),
+		*none(late, Skipped, "--skip-batches"), *exactLeg(), *searchLeg(), *churnLeg(), *worn,
 	}
 	d.Run.Verdict = Invalid
 	seal(d)

@@ -96,18 +96,20 @@ func TestCSVHasTheNamesOfCrudBench(t *testing.T) {
 		got[row["leg"]] = row["crud-bench test"]
 	}
 	want := map[string]string{
-		"scan/stock/full/heap/read":                      "[S]can · stock · select(*) 100% - reads - no-index (0.1s)",
-		"index/stock/full/build":                         "[I]ndex · stock · build",
-		"scan/stock/full/indexed/write-15":               "[S]can · stock · select(*) 100% - reads+writes (15%) - indexed (0.1s)",
-		"scan/stock/count/indexed/read":                  "[S]can · stock · count(*) - reads - indexed (1000)",
-		"index/stock/full/drop":                          "[R]emoveIndex · stock",
-		"index/words/full/build":                         "",
-		"mix/ycsb-a":                                     "",
-		"mix/growth":                                     "",
-		"batch/create_100":                               "[B]atch::create_100 (1000 batches of 100)",
-		"batch/read_100":                                 "[B]atch::read_100 (1000 batches of 100)",
-		"search/knn/exact/all/sequential":                "",
-		"search/knn/hnsw/sel-10/ef_search-64/sequential": "",
+		"scan/stock/full/heap/read":                              "[S]can · stock · select(*) 100% - reads - no-index (0.1s)",
+		"index/stock/full/build":                                 "[I]ndex · stock · build",
+		"scan/stock/full/indexed/write-15":                       "[S]can · stock · select(*) 100% - reads+writes (15%) - indexed (0.1s)",
+		"scan/stock/count/indexed/read":                          "[S]can · stock · count(*) - reads - indexed (1000)",
+		"index/stock/full/drop":                                  "[R]emoveIndex · stock",
+		"index/words/full/build":                                 "",
+		"mix/ycsb-a":                                             "",
+		"mix/growth":                                             "",
+		"batch/create_100":                                       "[B]atch::create_100 (1000 batches of 100)",
+		"batch/read_100":                                         "[B]atch::read_100 (1000 batches of 100)",
+		"search/knn/exact/all/sequential":                        "",
+		"search/knn/hnsw/sel-10/ef_search-64/sequential":         "",
+		"search/knn/hnsw/churned/sel-10/ef_search-64/sequential": "",
+		"index/knn/hnsw/churn/2/insert":                          "",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("names differ (-want +got):\n%s", diff)

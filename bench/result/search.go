@@ -39,7 +39,9 @@ type Search struct {
 	Proof string `json:"proof,omitempty"`
 	// Published says how the neighbours that came with a data set agree with those by which the answers were scored; absent when none came.
 	Published string `json:"published,omitempty"`
-	Truth     string `json:"truth"` // digest of the exact neighbours by which the answers were scored
+	// Churn is what the index had gone through; absent when it was as it was built.
+	Churn *Churn `json:"churn,omitempty"`
+	Truth string `json:"truth"` // digest of the exact neighbours by which the answers were scored
 }
 
 // Selectivity returns the share of the rows that match, 0 to 1.

@@ -231,6 +231,8 @@ func indexSection(d *Document) section {
 			return comma(row.leg.Index.Polls)
 		}},
 		column{"size", func(row line) string { return size(row.leg.Index.Bytes) }},
+		column{"server memory\n(before)", func(row line) string { return row.leg.Index.MemoryBefore.String() }},
+		column{"server memory\n(serving)", func(row line) string { return row.leg.Index.MemoryAfter.String() }},
 	)}
 	return s
 }
@@ -245,6 +247,14 @@ func (x *Index) String() string {
 		return kind
 	}
 	return fmt.Sprintf("%s (%s)", kind, oneLine(strings.Join(x.Fields, ", ")))
+}
+
+// String returns it for people: "1.2 GiB PSS"; absent when it is nil.
+func (m *Memory) String() string {
+	if m == nil {
+		return absent
+	}
+	return size(&m.Bytes) + " " + strings.ToUpper(m.Kind)
 }
 
 // rateSection has how the schedules of open loops were kept.
@@ -296,6 +306,9 @@ func (l *layout) workNotes() []string {
 			}
 			if x.Note != "" {
 				notes = append(notes, leg.Title+": "+x.Note)
+			}
+			if x.MemoryNote != "" && (leg.Measured == nil || leg.Measured.ServerNote != x.MemoryNote) {
+				notes = append(notes, leg.Title+": server memory: "+x.MemoryNote)
 			}
 		}
 		notes = append(notes, searchNotes(&leg)...)

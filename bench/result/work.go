@@ -72,9 +72,22 @@ type Index struct {
 	How   string `json:"how,omitempty"`
 	Polls int64  `json:"polls,omitempty"`
 	Bytes *int64 `json:"sizeBytes,omitempty"` // on disk or in memory; absent when the server does not tell
+	// MemoryBefore is what the server's processes held just before the build began, MemoryAfter when the index served. Where one is absent, or has to be
+	// explained, MemoryNote says why.
+	MemoryBefore *Memory `json:"memoryBefore,omitempty"`
+	MemoryAfter  *Memory `json:"memoryAfter,omitempty"`
+	MemoryNote   string  `json:"memoryNote,omitempty"`
 	// Resumed tells that the agent was lost in the build and that the clocks run from the start that it had recorded.
 	Resumed bool   `json:"resumed,omitempty"`
 	Note    string `json:"note,omitempty"`
+}
+
+// Memory is what a process tree held at one moment.
+type Memory struct {
+	Bytes int64  `json:"bytes"`
+	Kind  string `json:"kind"` // "pss", or the fallback "rss"
+	// Group is what the kernel had on the account of the processes' control group, where they have one of their own: with files that are cached for it.
+	Group *int64 `json:"groupBytes,omitempty"`
 }
 
 // Explanation is the server's own plan for a scan.

@@ -22,6 +22,8 @@ func scanLeg() *Leg {
 		Index: &Index{
 			Name: "ix_stock", Kind: "ordered", Fields: []string{"stock"}, ReturnedNs: new(int64(5)), CorrectNs: new(int64(7)), ServingNs: new(int64(7)),
 			How: "pg_index.indisvalid", Polls: 1, Bytes: new(int64(8 << 20)),
+			MemoryBefore: &Memory{Bytes: 100 << 20, Kind: "pss", Group: new(int64(300 << 20))}, MemoryAfter: &Memory{Bytes: 130 << 20, Kind: "rss"},
+			MemoryNote: "proportional sizes could not be read any more",
 		},
 		Explain: &Explanation{Text: "Index Scan using ix_stock", Uses: new(true)},
 	}
@@ -66,6 +68,18 @@ func buildLeg() *Leg {
 	return leg
 }
 
+// churnLeg is a valid leg of inserts into a table with an index.
+func churnLeg() *Leg {
+	return &Leg{
+		ID: "index/knn/hnsw/churn/2/insert", Title: "knn hnsw churn 2 insert", Kind: "create", Verdict: Valid, Clients: 4, Threads: 8, Planned: 1000,
+		Measured: fakeMeasured(1_000), Attempts: 1, Churn: &Churn{Index: "ix_knn_hnsw", Rows: 1000, Rounds: 2, Round: 2, ReadyNs: new(int64(25e6))},
+		Index: &Index{
+			Name: "ix_knn_hnsw", Kind: "vector", Fields: []string{"embedding"}, How: "pg_index.indisvalid", Polls: 2, Bytes: new(int64(9 << 20)),
+			MemoryAfter: &Memory{Bytes: 140 << 20, Kind: "pss"},
+		},
+	}
+}
+
 func TestLegsOfEveryKindAreChecked(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -75,6 +89,8 @@ func TestLegsOfEveryKindAreChecked(t *testing.T) {
 	}{
 		{"a scan", scanLeg, func(*Leg) {}, ""},
 		{"a mix", mixLeg, func(*Leg) {}, ""},
+		{"churn", churnLeg, func(*Leg) {}, ""},
+		{"churn of a round too many", churnLeg, func(l *Leg) { l.Churn.Round = 3 }, "churn/round: is 3, more than the 2 rounds"},
 		{"a batch", batchLeg, func(*Leg) {}, ""},
 		{"a build", buildLeg, func(*Leg) {}, ""},
 		{"a number of operations and a window", scanLeg, func(l *Leg) { l.Planned = 1000 }, "windowNs: is 100000000, but 1000 operations were planned"},

@@ -17,6 +17,9 @@ func (l *Leg) checkWork(p *problems, path func(string) string) {
 		l.Mix.Trial.check(p, path("mix/trial"), l.Verdict)
 	}
 	l.checkSearch(p, path)
+	if l.Churn != nil {
+		l.Churn.check(p, path("churn"))
+	}
 	if x := l.Index; x != nil {
 		x.check(p, path("index"), l.Kind == "index-build" && l.Verdict.ended())
 	}

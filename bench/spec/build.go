@@ -43,6 +43,8 @@ type EngineFacts struct {
 	Dialects []string
 	// MaxBatch is the most rows that a batch may have, 0 for no bound.
 	MaxBatch int
+	// SearchedVectors says how it keeps the vectors of rows that are searched otherwise than those of others; empty when it does not.
+	SearchedVectors string
 	// Check says why the engine cannot run a spec, e.g. a durability that it cannot give; nil when it runs any. Each setting of the spec
 	// could be read, but what they come to may still be refused for other reasons.
 	Check func(*Spec) error

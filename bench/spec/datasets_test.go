@@ -239,7 +239,7 @@ func TestContentOfDatasetsDecides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := manifest.Differences(s); len(found) > 0 {
+	if found := manifest.Differences(s, ""); len(found) > 0 {
 		t.Errorf("%q", found)
 	}
 	datasettest.File(t, filepath.Join(here, "data"), "base.fvecs", datasettest.Vecs(datasettest.Vectors(9, 200, 4)))
@@ -253,7 +253,7 @@ func TestContentOfDatasetsDecides(t *testing.T) {
 	if other == first {
 		t.Error("another content has the same digest")
 	}
-	if found := fmt.Sprint(manifest.Differences(asked)); !strings.HasPrefix(found, "[datasets.sift: loaded "+s.Datasets["sift"].Base.SHA256+", asked ") {
+	if found := fmt.Sprint(manifest.Differences(asked, "")); !strings.HasPrefix(found, "[datasets.sift: loaded "+s.Datasets["sift"].Base.SHA256+", asked ") {
 		t.Errorf("of another content: %s", found)
 	}
 	datasettest.File(t, filepath.Join(here, "data"), "base.fvecs", datasettest.Vecs(datasettest.Vectors(9, 199, 4)))

@@ -96,6 +96,8 @@ type VectorQuery struct {
 	FilterIndex   bool            `toml:"filter_index"`
 	TieEpsilon    float64         `toml:"tie_epsilon"`
 	RecallTargets []float64       `toml:"recall_targets"` // ours
+	Churn         *float64        `toml:"churn"`          // ours
+	ChurnRounds   *int64          `toml:"churn_rounds"`   // ours
 }
 
 // VectorStrategy is how vectors are indexed; each kind uses its own knobs.

@@ -36,8 +36,10 @@ type Manifest struct {
 	Persisted     bool              `json:"persisted"`
 	Optimised     bool              `json:"optimised"`
 	EngineOptions map[string]string `json:"engineOptions,omitempty"`
-	LoadedAt      time.Time         `json:"loadedAt"`
-	Version       string            `json:"version"` // the build that loaded
+	// Searched tells that the load was made for searches, as Spec.Searched has it; nil when the build that loaded did not note it.
+	Searched *bool     `json:"searched,omitempty"`
+	LoadedAt time.Time `json:"loadedAt"`
+	Version  string    `json:"version"` // the build that loaded
 }
 
 // NewManifest describes the data that a load of s leaves, as of now.
@@ -50,7 +52,7 @@ func NewManifest(s *Spec) (*Manifest, error) {
 	return &Manifest{
 		Format: manifestFormat, Database: s.Database, Name: s.Name, Server: s.Server, Endpoint: s.Endpoint,
 		Samples: s.Samples, Key: s.Key, Random: s.Random, Seed: s.Seed, CorpusDigest: rows.Digest(), Template: template, Datasets: s.datasetDigests(),
-		Sync: s.Sync, Persisted: s.Persisted, Optimised: s.Optimised, EngineOptions: s.Engine,
+		Sync: s.Sync, Persisted: s.Persisted, Optimised: s.Optimised, EngineOptions: s.Engine, Searched: &s.Searched,
 		LoadedAt: time.Now().UTC(), Version: buildVersion(),
 	}, nil
 }
@@ -160,8 +162,8 @@ func syncDir(dir string) error {
 }
 
 // Differences names everything in which s asks for other data than was loaded, with both values, e.g. "samples: loaded 100000, asked
-// 200000". What does not change the data, such as clients and threads, may differ.
-func (m *Manifest) Differences(s *Spec) []string {
+// 200000". What does not change the data, such as clients and threads, may differ. searchedVectors is the engine's EngineFacts.SearchedVectors.
+func (m *Manifest) Differences(s *Spec, searchedVectors string) []string {
 	var found []string
 	compare := func(what string, loaded, asked any) {
 		if loaded != asked {
@@ -194,6 +196,14 @@ func (m *Manifest) Differences(s *Spec) []string {
 	for _, pair := range differingKeys(leaves(m.Template), leaves([]byte(rows.Template().Canonical()))) {
 		compare("value."+pair.key, pair.loaded, pair.asked)
 	}
+	if s.Searched && searchedVectors != "" && !m.ForSearches() {
+		loaded := "without any"
+		if m.Searched == nil {
+			loaded = "by build " + m.Version + ", which did not note whether for any"
+		}
+		found = append(found, fmt.Sprintf("searches for nearest neighbours: loaded %s, asked with them; %s keeps vectors %s: load again with the same scans as the query (the same file, "+
+			"no --skip-scans or --skip-indexes), or query without searches", loaded, s.Database, searchedVectors))
+	}
 	if len(found) == 0 && rows.Digest() != m.CorpusDigest {
 		// Same words, other rows: the generator itself changed between the two builds.
 		found = append(found, fmt.Sprintf("rows: build %s loaded corpus %s, this build makes %s of the same spec",
@@ -201,6 +211,9 @@ func (m *Manifest) Differences(s *Spec) []string {
 	}
 	return found
 }
+
+// ForSearches tells whether the data is known to be loaded for searches. A query without any has to take it as such where the engine keeps vectors otherwise.
+func (m *Manifest) ForSearches() bool { return m.Searched != nil && *m.Searched }
 
 // orNone makes an empty text visible.
 func orNone(text string) string {

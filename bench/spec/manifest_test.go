@@ -52,7 +52,7 @@ func TestManifestSurvivesTheFile(t *testing.T) {
 	if diff := cmp.Diff(m, back); diff != "" {
 		t.Errorf("manifest differs (-want +got):\n%s", diff)
 	}
-	if d := back.Differences(s); len(d) > 0 {
+	if d := back.Differences(s, ""); len(d) > 0 {
 		t.Errorf("differs from its own spec: %q", d)
 	}
 	// A second load takes the place of the first and leaves nothing else behind.
@@ -114,7 +114,7 @@ func TestManifestNamesEachDifference(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := loadedSpec(t)
 			test.change(s)
-			if got := m.Differences(s); !matchAll(got, test.want) {
+			if got := m.Differences(s, ""); !matchAll(got, test.want) {
 				t.Errorf("differences differ (-want +got):\n%s", cmp.Diff(test.want, got))
 			}
 		})
@@ -122,12 +122,52 @@ func TestManifestNamesEachDifference(t *testing.T) {
 	m.Server = "process"
 	s := loadedSpec(t)
 	s.Server = "endpoint"
-	if got := m.Differences(s); !slices.Equal(got, []string{"server: loaded process, asked endpoint"}) {
+	if got := m.Differences(s, ""); !slices.Equal(got, []string{"server: loaded process, asked endpoint"}) {
 		t.Errorf("differences are %q", got)
 	}
 	m.Server, m.CorpusDigest = "", "of another algorithm"
-	if got := m.Differences(loadedSpec(t)); len(got) != 1 || !strings.HasPrefix(got[0], "rows: build ") {
+	if got := m.Differences(loadedSpec(t), ""); len(got) != 1 || !strings.HasPrefix(got[0], "rows: build ") {
 		t.Errorf("differences are %q", got)
+	}
+}
+
+// Rows that were not loaded for searches cannot be searched where the engine keeps the vectors of such rows otherwise; the other way round the query is told.
+func TestManifestTellsWhetherItWasLoadedForSearches(t *testing.T) {
+	s := loadedSpec(t)
+	plain, err := NewManifest(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	searching := loadedSpec(t)
+	searching.Searched = true
+	searched, err := NewManifest(searching)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknown := *plain
+	unknown.Searched = nil
+	const kept = "as pgvector's vector(n) where they are searched, as real[] where not"
+	for _, test := range []struct {
+		name   string
+		loaded *Manifest
+		asked  *Spec
+		kept   string
+		want   []string
+	}{
+		{"loaded without, asked with", plain, searching, kept, []string{"searches for nearest neighbours: loaded without any, asked with them; sqlite keeps vectors " + kept +
+			": load again with the same scans as the query (the same file, no --skip-scans or --skip-indexes), or query without searches"}},
+		{"not known, asked with", &unknown, searching, kept, []string{"searches for nearest neighbours: loaded by build *"}},
+		{"not known, asked without", &unknown, s, kept, nil},
+		{"loaded with, asked with", searched, searching, kept, nil},
+		{"loaded with, asked without", searched, s, kept, nil},
+		{"an engine to which it is the same", plain, searching, "", nil},
+	} {
+		if got := test.loaded.Differences(test.asked, test.kept); !matchAll(got, test.want) {
+			t.Errorf("%s: differences are %q", test.name, got)
+		}
+	}
+	if plain.ForSearches() || unknown.ForSearches() || !searched.ForSearches() {
+		t.Error("a manifest does not know what it was loaded for")
 	}
 }
 

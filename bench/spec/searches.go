@@ -31,6 +31,8 @@ type Search struct {
 	// FilterIndexes are built beside Index, one for each column that is filtered by.
 	FilterIndexes []query.Index `json:"filterIndexes,omitempty"`
 	Holdout       Holdout       `json:"holdout"`
+	// Churn is what the index goes through after the legs, before those with a budget are run again; nil for nothing.
+	Churn *Churn `json:"churn,omitempty"`
 	// TieEpsilon is by how much a distance may be more than the K-th, relative to it, and still count as found in ε-recall.
 	TieEpsilon float64 `json:"tieEpsilon,omitempty"`
 }
@@ -109,6 +111,9 @@ func (b *builder) search(entry ScanEntry, run RunEntry, path, at string) *Search
 	}
 	b.filters(s, asked, entry, place)
 	b.strategy(s, asked, place)
+	if given := asked.IndexStrategy; given != nil && slices.Contains(query.Strategies, query.Strategy(given.Kind)) {
+		b.churn(s, asked, place)
+	}
 	return s
 }
 

@@ -138,6 +138,15 @@ func TestSearchesAreRefusedWithTheirPlace(t *testing.T) {
 		{"no query vectors", head + hnsw + "holdout = { count = 0, seed = 1 }\n", "*holdout.count: must be from 1 to 100000, is 0"},
 		{"a recall that is none", head + hnsw + "recall_targets = [1.5]\n", "*recall_targets: a recall is more than 0 and at most 1, is 1.5"},
 		{"a recall of an exact search", head + "recall_targets = [0.9]\nindex_strategy = { kind = 'bruteforce' }\n", "*recall_targets: an exact search has a recall of 1"},
+		{"churn of nothing", head + hnsw + "churn = 0.0\n", "*vector_query.churn: is the share of the rows that are deleted and inserted again, more than 0 and less than 1, is 0"},
+		{"churn of everything", head + hnsw + "churn = 1.0\n", "*vector_query.churn: *less than 1, is 1"},
+		{"no rounds of churn", head + hnsw + "churn = 0.2\nchurn_rounds = 0\n", "*churn_rounds: must be from 1 to 100, is 0"},
+		{"rounds without churn", head + hnsw + "churn_rounds = 2\n", "*churn_rounds: there is no churn*"},
+		{"churn of no index", head + "churn = 0.2\nindex_strategy = { kind = 'bruteforce' }\n", "*vector_query.churn: wears an index, and an exact search has none"},
+		{"churn without a budget", head + "churn = 0.2\nrecall_targets = [0.9]\nindex_strategy = { kind = 'hnsw', m = 16, ef_construction = 200 }\n",
+			"*vector_query.churn: the legs after it have the budgets that are given*"},
+		{"a filter by the name of the legs after churn", head + hnsw + "churn = 0.2\nfilters = [{ name = 'Churned', where = { number = 1 } }]\n",
+			"*vector_query.filters: \"churned\" is the name of the legs after churn*"},
 		{"too much tolerance", head + hnsw + "tie_epsilon = 0.5\n", "*tie_epsilon: must be from 0 to 0.1, is 0.5"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -48,7 +48,7 @@ type Spec struct {
 	Value            map[string]any    `json:"value"`               // the value template as written: strings, arrays, nested tables
 	// Datasets are the data sets that vectors are of, by name.
 	Datasets map[string]Dataset `json:"datasets,omitempty"`
-	// Searched tells that a run of a scan looks for nearest neighbours.
+	// Searched tells that a run of a scan looks for nearest neighbours. A worker also sets it of a query whose data was loaded for searches.
 	Searched bool    `json:"searched,omitempty"`
 	Scans    []Scan  `json:"scans,omitempty"`
 	Mixes    []Mix   `json:"mixes,omitempty"`

@@ -182,7 +182,7 @@ func (b *builder) checkManifest() {
 		b.problem("mode", "%v", err)
 		return
 	}
-	for _, difference := range manifest.Differences(&b.Spec) {
+	for _, difference := range manifest.Differences(&b.Spec, b.engine.SearchedVectors) {
 		b.problem("mode", "query needs what was loaded: %s", difference)
 	}
 }

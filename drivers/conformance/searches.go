@@ -36,6 +36,8 @@ func searching(config *drivers.Config) { config.Searches = true }
 // Config.Searches:
 //
 //   - Rows: vectors are stored as before, every float32 of them, in every way that writes and reads rows.
+//   - Kept: rows that were loaded without Config.Searches can be searched later, and those loaded with it read without; where Engine.SearchedVectors says that
+//     they are kept otherwise, clients refuse both.
 //   - Refusals: for each metric, strategy and quantisation the engine and its CanIndex say no exactly where Harness.RefusesSearch does, with a reason.
 //   - Exact: exact searches find what the computation finds, by each metric, for each operator of filters, for K above the rows there are, and for each
 //     kind of key. The plan says that no index is used.
@@ -50,6 +52,7 @@ func testSearches(t *testing.T, h Harness) {
 	if t.Run("Refusals", func(t *testing.T) { testSearchRefusals(t, h) }); h.refusesAll() {
 		return // a product of a family whose client can search
 	}
+	t.Run("Kept", func(t *testing.T) { testKeptRows(t, h) })
 	t.Run("Exact", func(t *testing.T) { testExactSearches(t, h) })
 	t.Run("Keys", func(t *testing.T) { testSearchedKeys(t, h) })
 	t.Run("Indexes", func(t *testing.T) { testVectorIndexes(t, h) })
@@ -90,6 +93,47 @@ func testSearchedRows(t *testing.T, h Harness) {
 		must(t, c.check(t.Context(), index, 7))
 	}
 	s.count(500)
+}
+
+// testKeptRows has what a load has left searched by a process that was told otherwise of the rows than the one that loaded.
+func testKeptRows(t *testing.T, h Harness) {
+	const rows = 50
+	m := newModel(makeCorpus(t, searchedTemplate, corpus.KeyInteger, true), rows, nil)
+	ctx := t.Context()
+	for _, searches := range []bool{false, true} {
+		s := h.open(t, m.corpus, func(config *drivers.Config) { config.Searches = searches })
+		must(t, drivers.LoadRows(ctx, s.clients[0], m.corpus, 0, rows, 0))
+		s.close()
+		s.config.Searches = !searches
+		s = h.attach(t, s.config)
+		if h.Engine.SearchedVectors != "" {
+			if client, err := s.database.Client(ctx, 0); err == nil {
+				t.Errorf("rows loaded with searches %t are taken for rows with searches %t, whose vectors are said to be kept otherwise (%s): %v",
+					searches, !searches, h.Engine.SearchedVectors, client.Close())
+			}
+			continue
+		}
+		s.connect()
+		c := s.caller(0)
+		for index := range uint64(rows) {
+			must(t, c.check(ctx, index, 0))
+		}
+		if searches {
+			continue
+		}
+		sr := h.searcher(s.clients[0], m)
+		for _, search := range h.anySearches(t, s) {
+			if search.Index == nil {
+				must(t, sr.exact(ctx, search, m.held(0)))
+				continue
+			}
+			statement, err := sr.PrepareSearch(ctx, search)
+			must(t, err)
+			if must(t, sr.Search(ctx, statement, m.held(0), &sr.answer)); sr.answer.Rows != int64(search.K) {
+				t.Errorf("%s finds %d rows", search, sr.answer.Rows)
+			}
+		}
+	}
 }
 
 // exactSearch is an exact search by the metric.

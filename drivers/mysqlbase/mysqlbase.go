@@ -40,6 +40,7 @@ func (p Product) Engine() drivers.Engine {
 		Ability:         &client{database: &database{product: p}},
 		DatabaseAbility: &database{product: p},
 		Connections:     connections,
+		SearchedVectors: p.searchedVectors(),
 		Server:          p.Server,
 		Open: func(ctx context.Context, config drivers.Config) (drivers.Database, error) {
 			return open(ctx, p, config)

@@ -31,6 +31,14 @@ func (p Product) noVectors() error {
 	return nil
 }
 
+// searchedVectors is drivers.Engine's.
+func (p Product) searchedVectors() string {
+	if !p.MariaDB {
+		return ""
+	}
+	return "as VECTOR(n) where they are searched, as BLOB where not"
+}
+
 // vectorVersion are the numbers that a version begins with.
 var vectorVersion = regexp.MustCompile(`^(\d+)\.(\d+)`)
 

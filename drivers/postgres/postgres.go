@@ -86,8 +86,9 @@ var engine = drivers.Engine{
 		Help: "thread: a connection for each operation in flight. client: one connection per client, on which the requests of its threads are pipelined; " +
 			"the server works on the requests of a connection one after another",
 	}},
-	Connections: connections,
-	Server:      server,
+	Connections:     connections,
+	SearchedVectors: "as pgvector's vector(n) where they are searched, as real[] where not",
+	Server:          server,
 }
 
 func init() {

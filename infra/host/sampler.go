@@ -70,12 +70,35 @@ func Exclude(pids ...int) Option {
 // Every process that descends from pid is covered from its first to its last instruction as long as its parent reaps it, seen or not. A
 // descendant that detaches itself, so that its parent ends before it was seen once, is not.
 func Start(pid int, options ...Option) *Sampler {
+	s := newSampler(pid, options)
+	s.start()
+	return s
+}
+
+func newSampler(pid int, options []Option) *Sampler {
 	s := &Sampler{pid: pid, exclude: map[int]bool{}}
 	for _, option := range options {
 		option(s)
 	}
-	s.start()
 	return s
+}
+
+// Memory reads once what the process pid and its descendants hold now. It is nil when that cannot be read, and the note says why; otherwise the note is a
+// remark on the figures, or empty.
+func Memory(pid int, options ...Option) (held *result.Memory, note string) {
+	s := newSampler(pid, options)
+	if failed := s.prepare(); failed != "" {
+		return nil, failed
+	}
+	_, bytes, err := s.memory.figures()
+	if err != nil {
+		return nil, fmt.Sprintf("memory of process %d: %v", pid, err)
+	}
+	held = &result.Memory{Bytes: bytes, Kind: s.memory.kind()}
+	if s.group != nil {
+		held.Group = s.group.peak
+	}
+	return held, strings.Join(s.remarks(), "; ")
 }
 
 // StartSelf begins to measure this process alone, without what descends from it: in the agent, the cost of measuring. With an embedded

@@ -115,6 +115,22 @@ func TestMemoryOfAChildThatTouches64MiB(t *testing.T) {
 	}
 }
 
+func TestMemoryAtAMoment(t *testing.T) {
+	c := startChild(t, "touch")
+	before, note := Memory(c.pid())
+	if before == nil || note != "" {
+		t.Fatalf("no memory: %+v, %q", before, note)
+	}
+	c.ask(64 << 20)
+	after, _ := Memory(c.pid())
+	if grown := after.Bytes - before.Bytes; after.Kind != "pss" || grown < 63<<20 || grown > 72<<20 {
+		t.Errorf("%s grew by %d MiB", after.Kind, grown>>20)
+	}
+	if held, note := Memory(c.pid(), Exclude(c.pid())); held != nil || note == "" {
+		t.Errorf("of nothing: %+v, %q", held, note)
+	}
+}
+
 func TestDiskOfAChildThatFlushes(t *testing.T) {
 	c := startChild(t, "write")
 	s := Start(c.pid())

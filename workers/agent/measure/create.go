@@ -10,6 +10,9 @@ import (
 // create adds every row, one operation each. Afterwards there must be as many rows as operations, with the right content.
 func (s *session) create(ctx context.Context, task agent.Task) agent.Outcome {
 	step := task.Step
+	if step.Churn != nil {
+		return s.churn(ctx, task)
+	}
 	slots := s.rowSlots(step.Clients * step.Threads)
 	failed := newTouched(uint64(step.Samples))
 	return s.leg(ctx, task, work{

@@ -22,7 +22,7 @@ func (s *session) ready(ctx context.Context, task agent.Task) error {
 		if err != nil {
 			return err
 		}
-		s.database, s.trusted = db, false
+		s.database, s.trusted, s.worn = db, false, worn{}
 	}
 	if !s.trusted {
 		if err := s.restore(ctx, task); err != nil {
@@ -103,6 +103,9 @@ func (s *session) inspect(ctx context.Context, task agent.Task) (lost string, er
 			return fmt.Sprintf("loading it again was cut short after %d of %d rows", found.Loading.Rows, found.Loading.Of), nil
 		}
 		s.mark = found
+		if s.worn = (worn{}); found.Worn != nil {
+			s.worn = *found.Worn
+		}
 	}
 	rows, err := s.database.count(ctx)
 	want := total(s.rowsNeeded(task.Step))

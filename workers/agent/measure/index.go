@@ -54,6 +54,16 @@ func (s *session) dropIndex(ctx context.Context, task agent.Task) agent.Outcome 
 	return s.clearIndex(ctx, task, s.single(ctx, task, work{prepare: prepare, verify: gone}, drop, func(*result.Leg) {}))
 }
 
+// ensureIndexes is ensureIndex for several.
+func (s *session) ensureIndexes(ctx context.Context, task agent.Task, indexes []query.Index) error {
+	for _, index := range indexes {
+		if err := s.ensureIndex(ctx, task, index); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ensureIndex makes sure that an index is there and serves, off the clock. It is built again when it is not, which happens when the rows were
 // loaded again after a loss.
 func (s *session) ensureIndex(ctx context.Context, task agent.Task, index query.Index) error {
@@ -82,6 +92,9 @@ func (s *session) ensureIndex(ctx context.Context, task agent.Task, index query.
 			return &problem{agent.ErrorDataset, fmt.Errorf("index %s is gone again after it was built", index.Name)}
 		case !state.Exists:
 			task.Say("building index " + index.Name + " again")
+			if err := s.unworn(ctx); err != nil {
+				return err
+			}
 			if err := indexer.CreateIndex(ctx, index); err != nil && !errors.Is(err, drivers.ErrExists) {
 				return fmt.Errorf("build index %s again: %w", index.Name, err)
 			}

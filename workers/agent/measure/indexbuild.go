@@ -46,6 +46,21 @@ type indexBuild struct {
 	earlier  *begunBuild
 	resumed  bool
 	compared bool // the right one was compared by its content
+	before   serverReading
+}
+
+// serverReading is what the server's processes held at one moment.
+type serverReading struct {
+	PID    int            `json:"pid,omitempty"` // of the server
+	Memory *result.Memory `json:"memory,omitempty"`
+	Note   string         `json:"note,omitempty"`
+}
+
+// readServer reads what the server's processes hold now.
+func (s *session) readServer() serverReading {
+	r := serverReading{PID: s.setup.ServerPID}
+	r.Memory, r.Note = s.serverMemory()
+	return r
 }
 
 // prepare readies the scan whose answers tell when the index is right, and removes what a build that was cut short has left.
@@ -53,6 +68,7 @@ func (b *indexBuild) prepare(ctx context.Context, leg *result.Leg) (*refusal, er
 	j, s := b.job, b.job.session
 	leg.Index = describeIndex(b.index)
 	j.clients = s.database.clients
+	defer func() { b.before = s.readServer() }() // last of all before the clock
 	var err error
 	if b.indexer, err = s.indexer(); err != nil {
 		return nil, err
@@ -61,6 +77,9 @@ func (b *indexBuild) prepare(ctx context.Context, leg *result.Leg) (*refusal, er
 		return nil, err
 	}
 	if err := b.resume(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.unworn(ctx); err != nil {
 		return nil, err
 	}
 	if err := b.dropLeft(ctx); err != nil {
@@ -90,6 +109,8 @@ func (b *indexBuild) prepare(ctx context.Context, leg *result.Leg) (*refusal, er
 type begunBuild struct {
 	At    time.Time `json:"at"`    // of the first
 	Asked int       `json:"asked"` // how often the server was asked to build since then
+	// Before is what the server held before the first.
+	Before serverReading `json:"before,omitzero"`
 }
 
 // resume finds out whether the server goes on with a build whose agent was lost. One that has ended meanwhile is none: nobody knows when it did.
@@ -162,9 +183,9 @@ func (b *indexBuild) begin(ctx context.Context) (time.Time, error) {
 	if b.resumed {
 		return b.earlier.At, nil
 	}
-	begun := begunBuild{At: time.Now(), Asked: 1}
+	begun := begunBuild{At: time.Now(), Asked: 1, Before: b.before}
 	if b.earlier != nil {
-		begun.At, begun.Asked = b.earlier.At, b.earlier.Asked+1
+		begun.At, begun.Asked, begun.Before = b.earlier.At, b.earlier.Asked+1, b.earlier.Before
 	}
 	if err := b.job.task.Remember(begun); err != nil {
 		return time.Time{}, err
@@ -181,7 +202,7 @@ func (b *indexBuild) begin(ctx context.Context) (time.Time, error) {
 	passed := time.Since(began)
 	b.returned = &passed
 	if b.earlier != nil { // which had come to nothing
-		return began, b.job.task.Remember(begunBuild{At: began, Asked: 1})
+		return began, b.job.task.Remember(begunBuild{At: began, Asked: 1, Before: b.before})
 	}
 	return began, nil
 }
@@ -298,6 +319,7 @@ func (b *indexBuild) report(leg *result.Leg) {
 	if b.state.Bytes > 0 {
 		d.Bytes = &b.state.Bytes
 	}
+	b.reportMemory(d)
 	if b.correct != nil && b.compared {
 		leg.Measured.Checked++
 	}
@@ -313,4 +335,22 @@ func (b *indexBuild) report(leg *result.Leg) {
 		d.Note = "the last answer was wrong: " + b.wrong.Error()
 	}
 	leg.Index = d
+}
+
+// reportMemory tells what the server held before the build, and with an index that serves. Of a build that was gone on with, that is before its start, if the
+// server is still the same process.
+func (b *indexBuild) reportMemory(d *result.Index) {
+	after, before := b.job.session.readServer(), b.before
+	if b.resumed {
+		if before = b.earlier.Before; before.PID != after.PID {
+			before = serverReading{Note: "what the server held before the build is not known: its process is not the one that began it"}
+		}
+	}
+	d.MemoryBefore, d.MemoryNote = before.Memory, before.Note
+	if b.serving == nil {
+		return
+	}
+	if d.MemoryAfter = after.Memory; d.MemoryNote == "" {
+		d.MemoryNote = after.Note
+	}
 }

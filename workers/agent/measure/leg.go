@@ -313,17 +313,32 @@ type samplers struct {
 // sample begins to watch the database's processes and, apart from them, this one. The agent's own sampler starts last and stops first:
 // looking at the server costs the agent time in which it measures nothing and would look less busy than it was.
 func (s *session) sample() *samplers {
-	watch := &samplers{tuning: s.tuning}
-	switch {
-	case s.setup.ServerPID != 0:
+	watch := &samplers{tuning: s.tuning, serverNote: s.noServer()}
+	if watch.serverNote == "" {
 		watch.server = host.Start(s.setup.ServerPID, host.Exclude(os.Getpid()))
-	case s.setup.Server == string(drivers.Embedded):
-		watch.serverNote = "the database runs inside the agent: what both use is one number, the agent's"
-	default:
-		watch.serverNote = "the server was not started by us: what it uses is not known"
 	}
 	watch.agent = host.StartSelf()
 	return watch
+}
+
+// noServer says why there is no process of the database's to look at; "" when there is one.
+func (s *session) noServer() string {
+	switch {
+	case s.setup.ServerPID != 0:
+		return ""
+	case s.setup.Server == string(drivers.Embedded):
+		return "the database runs inside the agent: what both use is one number, the agent's"
+	default:
+		return "the server was not started by us: what it uses is not known"
+	}
+}
+
+// serverMemory is what the database's processes hold now; where that is not known, the note says why.
+func (s *session) serverMemory() (held *result.Memory, note string) {
+	if why := s.noServer(); why != "" {
+		return nil, why
+	}
+	return host.Memory(s.setup.ServerPID, host.Exclude(os.Getpid()))
 }
 
 // stop ends watching.

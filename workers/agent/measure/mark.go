@@ -20,6 +20,8 @@ type mark struct {
 	Loading *loading `json:"loading,omitempty"`
 	// Made tells of rows that were loaded again, and for which step: an execution of it that is lost later cannot.
 	Made *made `json:"made,omitempty"`
+	// Worn is what an index has gone through since it was built; nil for nothing.
+	Worn *worn `json:"worn,omitempty"`
 }
 
 // made is what the result of a step says of rows that were loaded again for it.

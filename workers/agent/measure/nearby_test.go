@@ -3,7 +3,9 @@ package measure
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
+	"sync/atomic"
 
 	"github.com/durabench/durabench/bench/corpus"
 	"github.com/durabench/durabench/bench/query"
@@ -44,6 +46,16 @@ type nearbyDatabase struct {
 	fault   string
 	corpus  *corpus.Corpus
 	indexes map[string]bool
+	inserts atomic.Int64
+	deletes atomic.Int64
+}
+
+func (d *nearbyDatabase) Mark(ctx context.Context, text string) error {
+	return d.Database.(drivers.Marker).Mark(ctx, text)
+}
+
+func (d *nearbyDatabase) Marked(ctx context.Context) (string, error) {
+	return d.Database.(drivers.Marker).Marked(ctx)
 }
 
 func (d *nearbyDatabase) Count(ctx context.Context) (int64, error) {
@@ -58,7 +70,8 @@ func (d *nearbyDatabase) CreateIndex(_ context.Context, index query.Index) error
 }
 
 func (d *nearbyDatabase) IndexState(_ context.Context, index query.Index) (drivers.IndexState, error) {
-	return drivers.IndexState{Exists: d.indexes[index.Name], Ready: d.indexes[index.Name], How: "it is in the map"}, nil
+	ready := d.indexes[index.Name] && !(d.fault == "inserts never end" && d.inserts.Load() > 0)
+	return drivers.IndexState{Exists: d.indexes[index.Name], Ready: ready, How: "it is in the map", Detail: "as it likes"}, nil
 }
 
 func (d *nearbyDatabase) DropIndex(_ context.Context, index query.Index) error {
@@ -77,6 +90,22 @@ func (d *nearbyDatabase) Client(ctx context.Context, i int) (drivers.Client, err
 type nearbyClient struct {
 	drivers.Client
 	database *nearbyDatabase
+}
+
+func (c *nearbyClient) Create(ctx context.Context, key corpus.Key, row *corpus.Row) error {
+	inserts := c.database.inserts.Add(1)
+	switch fault := c.database.fault; {
+	case fault == "inserts fail":
+		return errors.New("disk is full")
+	case fault == "inserts conflict", fault == "some inserts conflict" && inserts%3 == 0:
+		return drivers.Classify(drivers.ClassConflict, errors.New("deadlock found"))
+	}
+	return c.Client.Create(ctx, key, row)
+}
+
+func (c *nearbyClient) Delete(ctx context.Context, key corpus.Key) error {
+	c.database.deletes.Add(1)
+	return c.Client.Delete(ctx, key)
 }
 
 func (c *nearbyClient) CanSearch(s *query.Search) error {

@@ -45,7 +45,7 @@ func (s *session) rebuild(ctx context.Context, task agent.Task, cause, why strin
 	if err := s.load(ctx, task, from, rows); err != nil {
 		return fmt.Errorf("load the rows of %s again: %w", s.where(), err)
 	}
-	if err := s.loaded(ctx, task); err != nil {
+	if err := s.loaded(ctx, task, "its rows were loaded again"); err != nil {
 		return err
 	}
 	if err := s.refreshStatistics(ctx, task); err != nil {
@@ -77,6 +77,7 @@ func (s *session) resume(ctx context.Context, state plan.State, rows uint64) (fr
 		s.mark = found
 		return found.Loading.Rows, nil
 	}
+	s.worn = worn{}
 	if err := s.database.Prepare(ctx); err != nil {
 		return 0, fmt.Errorf("prepare the table in %s: %w", s.where(), err)
 	}
@@ -130,18 +131,18 @@ func (s *session) note(ctx context.Context, state plan.State, from, of uint64) e
 	return s.keep(ctx, mark{Run: s.setup.RunID, Generation: s.generation(), Loading: &loading{State: state, Rows: from, Of: of}})
 }
 
-// loaded makes sure that a rebuild has left what the step needs.
-func (s *session) loaded(ctx context.Context, task agent.Task) error {
+// loaded makes sure that a rebuild, or what else was done to the rows, has left what the step needs.
+func (s *session) loaded(ctx context.Context, task agent.Task, done string) error {
 	rows, err := s.database.count(ctx)
 	if err != nil {
 		return err
 	}
 	if want := total(s.rowsNeeded(task.Step)); rows != nil && *rows != want {
-		return &problem{agent.ErrorDataset, fmt.Errorf("after its rows were loaded again %s holds %d rows where the step needs %d", s.where(), *rows, want)}
+		return &problem{agent.ErrorDataset, fmt.Errorf("after %s %s holds %d rows where the step needs %d", done, s.where(), *rows, want)}
 	}
 	wrong, err := s.sampleContent(ctx, task)
 	if err == nil && wrong != "" {
-		err = &problem{agent.ErrorDataset, errors.New("after its rows were loaded again, " + wrong)}
+		err = &problem{agent.ErrorDataset, errors.New("after " + done + ", " + wrong)}
 	}
 	return err
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"github.com/durabench/durabench/bench/corpus"
-	"github.com/durabench/durabench/drivers"
 )
 
 // remover is a load.Worker of a delete leg.
 type remover struct {
 	corpus *corpus.Corpus
-	client drivers.Client
+	remove func(ctx context.Context, key corpus.Key) error // a driver's call
+	first  uint64                                          // of the rows; that of operation 0
 	slots  []keySlot
 	failed *touched // rows
 }
@@ -21,14 +21,14 @@ func (r *remover) Slots() int { return len(r.slots) }
 // Ready makes a key.
 func (r *remover) Ready(slot int, index uint64) error {
 	s := &r.slots[slot]
-	s.index = index
-	s.key = r.corpus.Key(&s.buffer, index)
+	s.index = r.first + index
+	s.key = r.corpus.Key(&s.buffer, s.index)
 	return nil
 }
 
 // Do deletes the row.
 func (r *remover) Do(ctx context.Context, slot int) error {
-	err := r.client.Delete(ctx, r.slots[slot].key)
+	err := r.remove(ctx, r.slots[slot].key)
 	if err != nil {
 		r.failed.add(r.slots[slot].index)
 	}

@@ -42,6 +42,9 @@ func (s *session) restoreStirred(ctx context.Context, task agent.Task) error {
 	if s.engine.Family == drivers.FamilyCalibration {
 		return nil // it keeps nothing
 	}
+	if task.Step.Churn != nil {
+		return s.restoreChurned(ctx, task)
+	}
 	switch {
 	case s.pairs != nil:
 		if err := s.exchangeBack(ctx, task); err != nil {

@@ -47,14 +47,14 @@ func (j *searchJob) prepare(ctx context.Context, leg *result.Leg) (*refusal, err
 	}
 	s := j.session
 	leg.Search = j.describe()
-	for _, index := range j.task.Step.Search.FilterIndexes {
-		if err := s.ensureIndex(ctx, j.task, index); err != nil {
-			return nil, err
-		}
-	}
 	if index := j.search.Index; index != nil {
 		leg.Index = describeIndex(*index)
-		if err := s.ensureIndex(ctx, j.task, *index); err != nil {
+	}
+	if err := s.ensureIndexes(ctx, j.task, j.task.Step.Search.Indexes()); err != nil {
+		return nil, err
+	}
+	if churn := j.task.Step.Search.Churned; churn != nil {
+		if err := s.ensureWorn(ctx, j.task, churn); err != nil {
 			return nil, err
 		}
 	}
@@ -122,6 +122,9 @@ func (j *searchJob) describe() *result.Search {
 		d.BudgetName = plan.BudgetName(q.Kind())
 	}
 	d.Exhaustive = q.Truth
+	if asked.Churned != nil {
+		d.Churn = describeChurn(asked.Churned, d.Rows)
+	}
 	if asked.Target > 0 {
 		d.Target = &asked.Target
 	}

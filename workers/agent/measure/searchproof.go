@@ -27,7 +27,7 @@ type proof struct {
 }
 
 // proveExact makes sure that the engine's own exact search finds the exact neighbours, before anything is measured of an index. It is done once for
-// each metric and filter.
+// each metric and filter, and once more after churn.
 func (j *searchJob) proveExact(ctx context.Context) (told string, refused *refusal, err error) {
 	s := j.session
 	exact := *j.search
@@ -35,7 +35,7 @@ func (j *searchJob) proveExact(ctx context.Context) (told string, refused *refus
 	if index := j.search.Index; index.Vector.Strategy == query.VectorSet {
 		exact.Index, exact.Truth = index, true
 	}
-	key := fmt.Sprintf("%s %s %v %s", exact.Field, exact.Metric, exact.Index != nil, exact.Where)
+	key := fmt.Sprintf("%s %s %v %v %s", exact.Field, exact.Metric, exact.Index != nil, j.task.Step.Search.Churned != nil, exact.Where)
 	if known, ok := s.proofs[key]; ok {
 		return known.told, known.refused, nil
 	}

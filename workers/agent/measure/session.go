@@ -33,6 +33,8 @@ type session struct {
 	trusted bool
 	// mark is what the data is known by; nil before it was made, and for databases that keep none.
 	mark *mark
+	// worn is what an index has gone through since it was built, as far as this agent knows.
+	worn worn
 	// pairs are those of the last leg with exchanges, until it is restored; nil when what has changed is not known.
 	pairs *pairs
 	// stirred is what the last mixed leg has written, until it is restored; likewise.

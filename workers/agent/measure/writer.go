@@ -14,6 +14,7 @@ type writer struct {
 	corpus  *corpus.Corpus
 	write   write
 	version uint32
+	first   uint64 // of the rows; that of operation 0
 	slots   []rowSlot
 	failed  *touched // rows
 }
@@ -24,9 +25,9 @@ func (w *writer) Slots() int { return len(w.slots) }
 // Ready makes a row and its key.
 func (w *writer) Ready(slot int, index uint64) error {
 	s := &w.slots[slot]
-	s.index = index
-	s.key = w.corpus.Key(&s.buffer, index)
-	w.corpus.Row(&s.row, index, w.version)
+	s.index = w.first + index
+	s.key = w.corpus.Key(&s.buffer, s.index)
+	w.corpus.Row(&s.row, s.index, w.version)
 	return nil
 }
 
