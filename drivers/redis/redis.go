@@ -11,7 +11,7 @@ import (
 func init() {
 	server := respbase.Server([]string{"redis-server"},
 		"install Redis: apt-get install redis-server or brew install redis; where a system has Valkey in its place, measure that: -d valkey", "redis:8.0.3")
-	server.Other = other
+	server.Other, server.Command = other, modules(server.Command)
 	drivers.Register(respbase.Product{
 		Name:    "redis",
 		Title:   "Redis",

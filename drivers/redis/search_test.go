@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,15 +22,16 @@ import (
 
 // eight are servers of Redis 8, with vector sets and with the query engine.
 var eight = resptest.Servers{Engine: "redis", Setup: func(tb testing.TB, o *process.Options) {
-	o.Binary = drivertest.Trixie(tb, "redis-server")
 	module := drivertest.Tool("redisearch.so")
 	if _, err := os.Stat(module); err != nil {
 		ci.Need(tb, fmt.Errorf("Redis's query engine: %w; run scripts/test-deps.sh", err))
 	}
-	server := *o.Server
-	command := server.Command
-	server.Command = func(l drivers.Launch) []string { return append(command(l), "--loadmodule", module) }
-	o.Server = &server
+	// As the vendor installs it.
+	o.Binary = filepath.Join(o.Dir+"-installed", "bin", "redis-server")
+	for link, to := range map[string]string{o.Binary: drivertest.Trixie(tb, "redis-server"), filepath.Join(o.Dir+"-installed", "lib", "redis", "modules", "redisearch.so"): module} {
+		drivertest.Must(tb, os.MkdirAll(filepath.Dir(link), 0o755))
+		drivertest.Must(tb, os.Symlink(to, link))
+	}
 }}
 
 const dimensions = 12
