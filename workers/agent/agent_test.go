@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -37,6 +38,10 @@ func newBed(t *testing.T) *bed {
 	t.Cleanup(func() {
 		if err := Reap(context.Background(), b.dir); err != nil {
 			t.Errorf("reap: %v", err)
+		}
+		// With -race the agents are as well built to look for races, and tell of them here alone.
+		if said, err := os.ReadFile(filepath.Join(b.dir, outputFile)); err == nil && bytes.Contains(said, []byte("DATA RACE")) {
+			t.Errorf("an agent has a data race:\n%s", said)
 		}
 	})
 	return b

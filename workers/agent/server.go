@@ -140,9 +140,9 @@ func (s *server) listen(ctx context.Context, dir string) error {
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
 	}
-	failed := make(chan error, 1)
-	go func() { failed <- web.Serve(listener) }()
 	s.logger.Info("agent serves", "run", s.info.RunID, "pid", s.info.PID, "finished", len(s.steps.finished()))
+	failed := make(chan error, 1)
+	go func() { failed <- web.Serve(listener) }() // from here on, s.mu guards the steps
 
 	var cause string
 	select {
