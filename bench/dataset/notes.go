@@ -4,14 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/durabench/durabench/bench/wholefile"
 )
 
 // notesFormat is the version of what a note says, and must grow with what Check looks at.
@@ -95,7 +95,7 @@ func (n notes) keep(of stamp, facts Facts, began time.Time) error {
 	return nil
 }
 
-// write gives the file its name when it is whole, so that nobody reads half of it.
+// write makes the directory, too.
 func (n notes) write(kept note) error {
 	text, err := json.Marshal(kept)
 	if err != nil {
@@ -104,19 +104,5 @@ func (n notes) write(kept note) error {
 	if err := os.MkdirAll(filepath.Dir(n.path), 0o755); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(n.path), "dataset-*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	err = errors.Join(err, file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), n.path)
-	}
-	if err != nil {
-		if gone := os.Remove(file.Name()); !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
-		}
-	}
-	return err
+	return wholefile.Write(n.path, text, 0o600)
 }

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/durabench/durabench/bench/wholefile"
 )
 
 // algorithm is the version of what Expected means. It is part of the cache's keys and must grow with any change after which a scan is expected to
@@ -64,7 +66,7 @@ func (d Dir) Get(key string) (*Expected, error) {
 	return e, nil
 }
 
-// Put writes the answer to a file of its own and then gives it its name, so that nobody reads half of it.
+// Put writes the answer.
 func (d Dir) Put(key string, e *Expected) error {
 	expected, err := json.Marshal(e)
 	if err != nil {
@@ -77,19 +79,7 @@ func (d Dir) Put(key string, e *Expected) error {
 	if err := os.MkdirAll(string(d), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(string(d), key+".*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), d.path(key))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return wholefile.Write(d.path(key), data, 0o600)
 }
 
 func (d Dir) path(key string) string { return filepath.Join(string(d), key+".json") }

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+
+	"github.com/durabench/durabench/bench/wholefile"
 )
 
 // Bytes validates the document and returns its canonical JSON: indented, properties in the order of the Go fields, times in UTC, empty
@@ -35,7 +35,10 @@ func (d *Document) Write(path string) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, text)
+	if err := wholefile.Write(path, text, 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
 }
 
 // Bytes validates the leg and returns its canonical JSON.
@@ -95,42 +98,4 @@ func present[T any](list []T) []T {
 		return []T{}
 	}
 	return list
-}
-
-func replaceFile(path string, data []byte) (err error) {
-	dir := filepath.Dir(path)
-	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			file.Close()
-			os.Remove(file.Name())
-			err = fmt.Errorf("write %s: %w", path, err)
-		}
-	}()
-	if err := file.Chmod(0o644); err != nil { // CreateTemp makes files private
-		return err
-	}
-	if _, err := file.Write(data); err != nil {
-		return err
-	}
-	if err := file.Sync(); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	parent, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer parent.Close()
-	// Some filesystems cannot flush a directory; the file itself is safe by then.
-	_ = parent.Sync()
-	return nil
 }

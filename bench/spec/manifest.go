@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/durabench/durabench/bench/corpus"
+	"github.com/durabench/durabench/bench/wholefile"
 )
 
 // manifestFormat is the version of the manifest's format.
@@ -100,7 +101,7 @@ func (m *Manifest) Write(dir string) error {
 	return nil
 }
 
-func (m *Manifest) write(dir, path string) (err error) {
+func (m *Manifest) write(dir, path string) error {
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		return err
@@ -108,32 +109,7 @@ func (m *Manifest) write(dir, path string) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(dir, ".manifest-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			temp.Close()
-			os.Remove(temp.Name())
-		}
-	}()
-	if _, err := temp.Write(append(text, '\n')); err != nil {
-		return err
-	}
-	if err := temp.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := temp.Sync(); err != nil {
-		return err
-	}
-	if err := temp.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(temp.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(dir)
+	return wholefile.Write(path, append(text, '\n'), 0o644)
 }
 
 // RemoveManifest takes away what a load left in dir: before a load begins, and after one that did not finish. None there is no error.
@@ -143,22 +119,12 @@ func RemoveManifest(dir, database, name string) error {
 		return nil
 	}
 	if err == nil {
-		err = syncDir(dir)
+		err = wholefile.SyncDir(dir)
 	}
 	if err != nil {
 		return fmt.Errorf("remove manifest: %w", err)
 	}
 	return nil
-}
-
-// syncDir makes a rename or removal in dir survive a crash of the system.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }
 
 // Differences names everything in which s asks for other data than was loaded, with both values, e.g. "samples: loaded 100000, asked

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/durabench/durabench/bench/wholefile"
 )
 
 // place is where a truth and its checkpoint are kept.
@@ -82,7 +84,7 @@ func (p place) checkpoint(s *sweep) error {
 
 // resume brings the sweep to where the checkpoint is, if there is one, and removes what kills have left half written. For who has the lock.
 func (p place) resume(s *sweep) error {
-	halves, err := filepath.Glob(p.path(".*.tmp"))
+	halves, err := filepath.Glob(wholefile.Unfinished(p.path("")))
 	if err != nil {
 		return err
 	}
@@ -112,19 +114,7 @@ func (p place) resume(s *sweep) error {
 	return nil
 }
 
-// write writes a file under a name of its own and then gives it its name, so that nobody reads half of it, even after a power failure.
+// write writes a file that nobody reads half of, even after a power failure.
 func (p place) write(suffix string, content []byte) error {
-	f, err := os.CreateTemp(p.dir, "truth-"+p.digest+".*.tmp")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), p.path(suffix))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return wholefile.Write(p.path(suffix), content, 0o600)
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/durabench/durabench/bench/wholefile"
 )
 
 // journalFile is the journal's name in its directory.
@@ -92,7 +94,7 @@ func (j *journal) create() error {
 			return j.abandon(err)
 		}
 	}
-	if err := syncDir(filepath.Dir(j.path)); err != nil {
+	if err := wholefile.SyncDir(filepath.Dir(j.path)); err != nil {
 		return j.abandon(err)
 	}
 	return nil
@@ -186,7 +188,7 @@ func replaceJournal(dir string, head header, entries []entry) error {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove the isolation journal: %w", err)
 		}
-		return syncDir(dir)
+		return wholefile.SyncDir(dir)
 	}
 	next := &journal{path: path + ".new", head: head}
 	if err := os.Remove(next.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -201,19 +203,5 @@ func replaceJournal(dir string, head header, entries []entry) error {
 	if err := os.Rename(next.path, path); err != nil {
 		return fmt.Errorf("rewrite the isolation journal: %w", err)
 	}
-	return syncDir(dir)
-}
-
-// syncDir makes a new or removed name in dir last.
-func syncDir(dir string) error {
-	file, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	// Some filesystems cannot flush a directory; they say so by EINVAL.
-	if err := file.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) {
-		return fmt.Errorf("flush directory %s: %w", dir, err)
-	}
-	return nil
+	return wholefile.SyncDir(dir)
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/durabench/durabench/bench/wholefile"
 	"github.com/durabench/durabench/drivers"
 	"github.com/durabench/durabench/infra/host"
 )
@@ -145,7 +146,7 @@ func (s *server) recall() (err error) {
 	text, err := os.ReadFile(s.paths.password)
 	if errors.Is(err, fs.ErrNotExist) {
 		text = []byte(rand.Text()) // 26 letters and digits
-		if err := replaceFile(s.paths.password, text); err != nil {
+		if err := wholefile.Write(s.paths.password, text, 0o600); err != nil {
 			return directoryError(s.Dir, err)
 		}
 	} else if err != nil {
@@ -198,7 +199,7 @@ func (s *server) writeFiles() error {
 			return fmt.Errorf("start %s: %w: file %q is not below the launch directory", s.Engine, ErrOptions, name)
 		}
 		path := filepath.Join(s.server, name)
-		if err := replaceFile(path, []byte(files[name])); err != nil {
+		if err := wholefile.Write(path, []byte(files[name]), 0o600); err != nil {
 			return directoryError(path, err)
 		}
 		if err := s.own(path); err != nil {

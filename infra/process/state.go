@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/durabench/durabench/bench/wholefile"
 	"github.com/durabench/durabench/drivers"
 )
 
@@ -81,29 +82,8 @@ func (s State) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(pathsOf(dir).state, append(text, '\n')); err != nil {
+	if err := wholefile.Write(pathsOf(dir).state, append(text, '\n'), 0o600); err != nil {
 		return directoryError(dir, err)
 	}
 	return nil
-}
-
-// replaceFile writes a file of mode 0600 under another name, and renames it when it is on the disk.
-func replaceFile(path string, content []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

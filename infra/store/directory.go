@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/durabench/durabench/bench/wholefile"
 )
 
 // temporary begins the names of files that are being written. A crash may leave one behind; nothing ever reads it.
@@ -72,7 +74,7 @@ func (d *directory) Put(ctx context.Context, key string, data []byte) error {
 		return explain("write", path, err)
 	}
 	// Also when the bytes were there already: whoever linked them may have crashed before this flush.
-	if err := syncDir(dir); err != nil {
+	if err := wholefile.SyncDir(dir); err != nil {
 		return explain("flush directory", dir, err)
 	}
 	return nil
@@ -173,7 +175,7 @@ func (d *directory) makeDir(dir string) error {
 	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(parent)
+	return wholefile.SyncDir(parent)
 }
 
 // writeTemporary writes data to a new file in dir and flushes it. Nothing is left behind when it fails.
@@ -224,18 +226,6 @@ func same(path string, data []byte) error {
 	if !bytes.Equal(there, data) {
 		return fmt.Errorf("write %s: %w (%d bytes are there, %d were to be written); a stored result is never replaced: choose another run id",
 			path, ErrExists, len(there), len(data))
-	}
-	return nil
-}
-
-func syncDir(dir string) error {
-	file, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if err := file.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
-		return err // EINVAL: a filesystem on which directories need no flush
 	}
 	return nil
 }

@@ -173,16 +173,11 @@ func wrapUnlessNil(err error, format string, args ...any) error {
 
 // refused tells whether the server answered that it does not do this for us.
 func refused(err error) bool {
-	if err == nil {
-		return false
-	}
-	switch status.Code(err) {
+	switch serviceerror.ToStatus(err).Code() {
 	case codes.PermissionDenied, codes.Unimplemented, codes.Unauthenticated:
 		return true
 	}
-	var denied *serviceerror.PermissionDenied
-	var unimplemented *serviceerror.Unimplemented
-	return errors.As(err, &denied) || errors.As(err, &unimplemented)
+	return false
 }
 
 func unauthenticated(err error) bool { return status.Code(err) == codes.Unauthenticated }

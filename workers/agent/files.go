@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/durabench/durabench/bench/wholefile"
 	"github.com/durabench/durabench/drivers"
 )
 
@@ -91,39 +92,5 @@ func writeJSON(path string, value any) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
 	}
-	dir := filepath.Dir(path)
-	file, err := os.CreateTemp(dir, ".new-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if file != nil {
-			_ = file.Close()
-			_ = os.Remove(file.Name())
-		}
-	}()
-	if _, err := file.Write(data); err != nil {
-		return err
-	}
-	if err := file.Sync(); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	file = nil
-	return syncDir(dir)
-}
-
-// syncDir flushes a directory's entries.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	return errors.Join(err, d.Close())
+	return wholefile.Write(path, data, 0o600)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/durabench/durabench/bench/plan"
+	"github.com/durabench/durabench/bench/wholefile"
 )
 
 // ledger is the run's memory of its steps: one file for each step that was begun, and one with its outcome once it has finished. The
@@ -118,7 +119,7 @@ func (l *ledger) finish(e *entry, outcome Outcome) error {
 func (l *ledger) putAside(e *entry) error {
 	path := l.path(e, outcomeSuffix)
 	aside := l.path(e, fmt.Sprintf(".lost-%d%s", len(e.Begun), outcomeSuffix))
-	if err := errors.Join(os.Rename(path, aside), syncDir(l.dir)); err != nil {
+	if err := errors.Join(os.Rename(path, aside), wholefile.SyncDir(l.dir)); err != nil {
 		return fmt.Errorf("put the outcome of step %s aside: %w", e.Step.ID, err)
 	}
 	e.outcome = nil
