@@ -105,32 +105,18 @@ func (j *churnJob) settle(ctx context.Context, measured *load.Result, leg *resul
 	}
 }
 
-// awaitIndex waits until an index that is there serves with nothing left to do for it, as long as an operation may take. polls is how often it was asked.
+// awaitIndex waits until an index serves again after rows were deleted and inserted, as long as an operation may take.
 func (s *session) awaitIndex(ctx context.Context, task agent.Task, index query.Index) (state drivers.IndexState, polls int64, err error) {
-	indexer, err := s.indexer()
-	if err != nil {
-		return state, 0, err
-	}
 	ctx, cancel := s.bounded(ctx, 0)
 	defer cancel()
-	for began := time.Now(); ; {
-		state, err = indexer.IndexState(ctx, index)
-		polls++
-		switch {
-		case err != nil:
-			return state, polls, fmt.Errorf("ask for the state of index %s: %w", index.Name, err)
-		case !state.Exists:
-			return state, polls, fmt.Errorf("index %s is gone after rows were deleted and inserted", index.Name)
-		case state.Ready:
-			return state, polls, nil
-		}
-		task.Say(fmt.Sprintf("index %s takes in what was written: %s", index.Name, state.Detail))
-		select {
-		case <-ctx.Done():
-			return state, polls, fmt.Errorf("wait until index %s serves after rows were deleted and inserted: %s: %w", index.Name, state.Detail, context.Cause(ctx))
-		case <-time.After(pollPause(time.Since(began))):
-		}
+	state, polls, err = s.settledIndex(ctx, task, index)
+	if err == nil && !state.Exists {
+		err = fmt.Errorf("index %s is gone", index.Name)
 	}
+	if err != nil {
+		err = fmt.Errorf("after rows were deleted and inserted: %w", err)
+	}
+	return state, polls, err
 }
 
 // worn is how far an index has come in its churn since it was built.

@@ -151,7 +151,7 @@ func TestChurnThatIsCutShortIsDoneAgain(t *testing.T) {
 // A leg that fails leaves no half of the rows to those that follow.
 func TestChurnThatFailsIsPutRight(t *testing.T) {
 	for fault, why := range map[string]string{
-		"inserts fail": "disk is full", "inserts never end": "wait until index ix_near serves after rows were deleted and inserted: as it likes",
+		"inserts fail": "disk is full", "inserts never end": "after rows were deleted and inserted: wait until index ix_near serves: as it likes",
 	} {
 		r := churning(t)
 		r.upTo(lastInsert)

@@ -73,12 +73,11 @@ func (s *session) ensureIndex(ctx context.Context, task agent.Task, index query.
 	}
 	ctx, cancel := s.bounded(ctx, 0)
 	defer cancel()
-	began, built := time.Now(), false
-	for {
-		state, err := indexer.IndexState(ctx, index)
+	for began, built := time.Now(), false; ; built = true {
+		state, _, err := s.settledIndex(ctx, task, index)
 		switch {
 		case err != nil:
-			return fmt.Errorf("ask for the state of index %s: %w", index.Name, err)
+			return err
 		case state.Ready && built:
 			if err := s.refreshStatistics(ctx, task); err != nil {
 				return err
@@ -88,22 +87,42 @@ func (s *session) ensureIndex(ctx context.Context, task agent.Task, index query.
 			return nil
 		case state.Ready:
 			return nil
-		case !state.Exists && built:
+		case built:
 			return &problem{agent.ErrorDataset, fmt.Errorf("index %s is gone again after it was built", index.Name)}
-		case !state.Exists:
-			task.Say("building index " + index.Name + " again")
-			if err := s.unworn(ctx); err != nil {
-				return err
-			}
-			if err := indexer.CreateIndex(ctx, index); err != nil && !errors.Is(err, drivers.ErrExists) {
-				return fmt.Errorf("build index %s again: %w", index.Name, err)
-			}
-			built = true
-			continue
 		}
+		task.Say("building index " + index.Name + " again")
+		if err := s.unworn(ctx); err != nil {
+			return err
+		}
+		if err := indexer.CreateIndex(ctx, index); err != nil && !errors.Is(err, drivers.ErrExists) {
+			return fmt.Errorf("build index %s again: %w", index.Name, err)
+		}
+	}
+}
+
+// settledIndex waits until an index that is there serves with nothing left to do for it: it then is ready, or not there. polls is how often the engine was asked.
+func (s *session) settledIndex(ctx context.Context, task agent.Task, index query.Index) (state drivers.IndexState, polls int64, err error) {
+	indexer, err := s.indexer()
+	if err != nil {
+		return state, 0, err
+	}
+	for began := time.Now(); ; {
+		state, err = indexer.IndexState(ctx, index)
+		polls++
+		switch {
+		case err != nil:
+			return state, polls, fmt.Errorf("ask for the state of index %s: %w", index.Name, err)
+		case state.Ready || !state.Exists:
+			return state, polls, nil
+		}
+		detail := ""
+		if state.Detail != "" {
+			detail = ": " + state.Detail
+		}
+		task.Say("waiting until index " + index.Name + " serves" + detail)
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait until index %s serves: %w", index.Name, context.Cause(ctx))
+			return state, polls, fmt.Errorf("wait until index %s serves%s: %w", index.Name, detail, context.Cause(ctx))
 		case <-time.After(pollPause(time.Since(began))):
 		}
 	}
